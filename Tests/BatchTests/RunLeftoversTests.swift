@@ -10,11 +10,13 @@ struct RunLeftoversTests {
 
   init() throws { location = try Place(ids: 30) }
 
-  private func manifest(output: String = "o.ndjson") throws -> Manifest {
+  private func manifest(
+    output: String = "o.ndjson", name: String = "nightly"
+  ) throws -> Manifest {
     try Bench.load(
       """
       version: 1
-      name: nightly
+      name: \(name)
       pipeline: p.pipeline.yaml
       run: { concurrency: 1 }
       sinks: [{ ndjson: { path: \(output) } }, { csv: { path: o.csv } }]
@@ -161,6 +163,18 @@ struct RunLeftoversTests {
     let removable: Set = names(leftovers).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
     #expect(removable == [older, older + ".lock"])
     #expect(leftovers.keptJournals == [summary.journal])
+  }
+
+  @Test("journals of another batch, whose name is the same in names of files, are not removed")
+  func otherName() async throws {
+    try await interrupt(manifest(name: "a b"))
+    _ = try await Bench.run(manifest(name: "a-b"), transport: RowTransport())
+    for name in ["a b", "a-b"] {
+      let error = #expect(throws: JournalError.self) {
+        _ = try RunLeftovers(manifest(name: name))
+      }
+      #expect(error?.description.contains("and not of `\(name)`") == true)
+    }
   }
 
   @Test("the newest journal of each shard stays, so that the shards can be merged")

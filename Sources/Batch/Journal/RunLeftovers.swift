@@ -32,7 +32,8 @@ public struct RunLeftovers: Sendable {
   ///   - manifest: The manifest of the runs.
   ///   - includingNewest: Whether to include what `--resume` needs. Files that a run is using are
   ///     never included.
-  /// - Throws: ``JournalError`` if the list of earlier outputs or a kept journal cannot be read.
+  /// - Throws: ``JournalError`` if a journal is that of another batch, or the list of earlier outputs or a kept journal
+  ///   cannot be read.
   public init(_ manifest: Manifest, includingNewest: Bool = false) throws {
     let folder = JournalFolder(manifest)
     var paths: [String] = []
@@ -42,6 +43,11 @@ public struct RunLeftovers: Sendable {
       let byJournal = Dictionary(grouping: files, by: \.journal)
       let newest = byJournal.keys.filter { FileStatus($0) != nil }.max()
       for (journal, files) in byJournal {
+        // One that is damaged is removed as the others are.
+        if let found = try? Journal(path: journal, isReadOnly: true) {
+          defer { found.close() }
+          if (try? found.meta("name")) != nil { try found.require(manifest) }
+        }
         let isLocked = try !lock(journal)
         if isLocked || journal == newest && !includingNewest {
           isRunning = isRunning || isLocked
