@@ -202,6 +202,8 @@ struct TaskRunner: Sendable {
     }
     // Only results describe a failure; its records would be repeated by the next attempt.
     let isSmall = isFailure || (data?.count ?? 0) <= Self.maxHeld
+    outcome.data = data
+    outcome.rowValues = item.rowValues
     do {
       let pieces: [[SinkPiece]] = try uses.map { use in
         var pieces: [SinkPiece] = []
@@ -209,18 +211,12 @@ struct TaskRunner: Sendable {
         // Large data is only checked here for records that the sink refuses; the sink extracts
         // them.
         guard isSmall || use.format.mayRefuse else { return pieces }
-        try use.format.pieces(
-          of: data, line: outcome.line, row: item.rowValues, task: update.unit
-        ) {
-          if isSmall { pieces.append($0) }
-        }
+        try use.format.pieces(of: outcome) { if isSmall { pieces.append($0) } }
         return pieces
       }
       if isSmall {
         outcome.pieces = pieces
-      } else {
-        outcome.data = data
-        outcome.rowValues = item.rowValues
+        (outcome.data, outcome.rowValues) = (nil, JSONObject())
       }
     } catch {
       var failed = update

@@ -71,15 +71,12 @@ private struct ResultLines: ResultFormat {
   let writesGaps: Bool
   var writesResults: Bool { true }
 
-  func pieces(
-    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
-    _ write: (SinkPiece) throws -> Void
-  ) throws {
+  func pieces(of outcome: Outcome, _ write: (SinkPiece) throws -> Void) throws {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(line.count + min(data?.count ?? 0, 1 << 20) + 16)
-    bytes += line
+    bytes.reserveCapacity(outcome.line.count + min(outcome.data?.count ?? 0, 1 << 20) + 16)
+    bytes += outcome.line
     // A response without `data`, and a task without a response, have no such member.
-    if let data {
+    if let data = outcome.data {
       bytes += #","data":"#.utf8
       guard data.count <= 1 << 20 else {
         try write(.bytes(bytes, records: 1))
@@ -111,18 +108,16 @@ struct TextRecords: ResultFormat {
   var mayRefuse: Bool { columns?.mayRefuse ?? false }
   var missingColumns: [String] { usage?.missing ?? [] }
 
-  func pieces(
-    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
-    _ write: (SinkPiece) throws -> Void
-  ) throws {
-    guard let data = data.unlessNull else { return }
+  func pieces(of outcome: Outcome, _ write: (SinkPiece) throws -> Void) throws {
+    guard let data = outcome.data.unlessNull else { return }
     var found = Array(repeating: false, count: columns?.columns.count ?? 0)
     defer { usage?.note(found) }
     try writeTogether(data, at: emit, write: write) { record, bytes in
       bytes += prefix
       if let columns {
         bytes += text(
-          columns, try columns.cells(of: JSONValue(parsing: record), row: row, &found))
+          columns, try columns.cells(of: JSONValue(parsing: record), row: outcome.rowValues, &found)
+        )
       } else {
         bytes += record
       }

@@ -79,15 +79,9 @@ protocol ResultFormat: Sendable {
   /// Calls `write` with everything that a page contributes to the sink.
   ///
   /// - Parameters:
-  ///   - data: The data of the page.
-  ///   - line: The result line up to its `data`.
-  ///   - row: The values of the task for columns, of ``RecordColumns/values(in:)``.
-  ///   - task: Identifies the page, for rows without a key.
+  ///   - outcome: Has the data of the page, the result line up to its `data`, and the values of the task for columns.
   ///   - write: Receives the pieces.
-  func pieces(
-    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
-    _ write: (SinkPiece) throws -> Void
-  ) throws
+  func pieces(of outcome: Outcome, _ write: (SinkPiece) throws -> Void) throws
 }
 
 extension ResultFormat {

@@ -152,9 +152,7 @@ final class SinkWriter {
       if let pieces = outcome.pieces {
         for piece in pieces[location] { try append(piece, entry: use.entry, outcome: outcome) }
       } else {
-        try use.format.pieces(
-          of: outcome.data, line: outcome.line, row: outcome.rowValues, task: outcome.update.unit
-        ) {
+        try use.format.pieces(of: outcome) {
           try append($0, entry: use.entry, outcome: outcome)
         }
       }

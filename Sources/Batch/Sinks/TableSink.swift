@@ -384,14 +384,13 @@ struct TableRows: ResultFormat {
   var mayRefuse: Bool { !key.isEmpty || columns.mayRefuse || !storesNUL }
   var missingColumns: [String] { usage?.missing ?? [] }
 
-  func pieces(
-    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
-    _ write: (SinkPiece) throws -> Void
-  ) throws {
+  func pieces(of outcome: Outcome, _ write: (SinkPiece) throws -> Void) throws {
     var found = Array(repeating: false, count: columns.columns.count)
     defer { usage?.note(found) }
-    try data?.forEachValue(at: emit) { record in
-      var cells = try columns.cells(of: JSONValue(parsing: record), row: row, &found).map(cell)
+    try outcome.data?.forEachValue(at: emit) { record in
+      var cells = try columns.cells(
+        of: JSONValue(parsing: record), row: outcome.rowValues, &found
+      ).map(cell)
       for index in key {
         if case .null = cells[index] {
           throw TaskProblem(
@@ -405,7 +404,7 @@ struct TableRows: ResultFormat {
           "the column `\(name)` of a record has a NUL character, which PostgreSQL cannot store; leave it out with "
             + "`columns`, or write the records to a file")
       }
-      if key.isEmpty { cells.append(.text(task())) }
+      if key.isEmpty { cells.append(.text(outcome.update.unit)) }
       try write(.row(cells))
     }
   }

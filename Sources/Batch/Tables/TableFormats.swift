@@ -1,14 +1,10 @@
 import GQLRunJSON
-import GQLRunPipeline
 
 // How rows become pieces: for tables of databases, and lines of files.
 
 extension TableRowFormat {
   /// Nothing: the rows of a response are in the pieces of its outcome already.
-  func pieces(
-    of data: (any ResultData)?, line: [UInt8], row: JSONObject, task: @autoclosure () -> String,
-    _ write: (SinkPiece) throws -> Void
-  ) {}
+  func pieces(of outcome: Outcome, _ write: (SinkPiece) throws -> Void) {}
 }
 
 /// Rows of a table of a SQLite database, which takes any value in any column; but a column of integers rounds numbers
