@@ -8,9 +8,13 @@ import GQLRunSupport
 extension ManifestLoader {
   /// The keys of an operation, before its document is read.
   struct Draft {
+    /// The index of the operation.
+    var index: Int
     var settings: OperationSettings
     var location: FileLocation
     var id: String
+    /// The indices of the operations that it needs.
+    var needs: [Int] = []
   }
 
   mutating func operations(
@@ -21,59 +25,50 @@ extension ManifestLoader {
         .wrongValue, message: "`operations` is empty", location: file.$operations.location,
         hint: "add `- id: name` below it")
     }
-    let drafts = file.operations.enumerated().map { draft($1, number: $0 + 1) }
-    var locations: [String: FileLocation] = [:]
-    var index: [String: Int] = [:]
-    for (number, draft) in drafts.enumerated() {
-      if let first = locations[draft.id] {
+    var drafts = file.operations.enumerated().map { draft($1, index: $0) }
+    var indices: [String: Int] = [:]
+    for draft in drafts {
+      if let first = indices[draft.id] {
         report(
           .duplicateKey, message: "the operation `\(draft.id)` is given twice",
           location: draft.location,
-          hint: "first given in line \(first.line); ids are unique")
+          hint: "first given in line \(drafts[first].location.line); ids are unique")
       } else {
-        locations[draft.id] = draft.location
-        index[draft.id] = number
+        indices[draft.id] = draft.index
       }
     }
-    let needs = drafts.map { self.needs(of: $0, drafts, index) }
-    checkCycles(needs, drafts)
+    for index in drafts.indices { drafts[index].needs = needs(of: drafts[index], drafts, indices) }
+    checkCycles(drafts)
     let facts = schema.map { TypeFacts($0) }
-    var result: [BatchOperation] = []
-    for (number, draft) in drafts.enumerated() {
-      if let operation = operation(
-        draft, number: number, drafts: drafts, needs: needs[number], schema: schema, facts: facts,
-        keys: keys)
-      {
-        result.append(operation)
-      }
+    let result = drafts.compactMap {
+      operation($0, drafts: drafts, schema: schema, facts: facts, keys: keys)
     }
     // Operations refer to each other by index; a missing one would shift the indices.
     return result.count == drafts.count ? result : []
   }
 
-  private mutating func draft(_ given: Located<OperationSettings>, number: Int) -> Draft {
-    let id = given.id ?? "op\(number)"
+  private mutating func draft(_ given: Located<OperationSettings>, index: Int) -> Draft {
+    let id = given.id ?? "op\(index + 1)"
     if !id.allSatisfy({ $0.isLetter || $0.isNumber || "_-.".contains($0) }) || id.first == "." {
       report(
         .wrongValue, message: "`\(id)` cannot be the id of an operation",
         location: given.value.$id.location,
         hint: "letters, digits, `-`, `_` and `.`: it becomes part of file names")
     }
-    return Draft(settings: given.value, location: given.location, id: id)
+    return Draft(index: index, settings: given.value, location: given.location, id: id)
   }
 
   private mutating func operation(
-    _ draft: Draft, number: Int, drafts: [Draft], needs: [Int], schema: Schema?,
-    facts: TypeFacts?, keys: KeyRules
+    _ draft: Draft, drafts: [Draft], schema: Schema?, facts: TypeFacts?, keys: KeyRules
   ) -> BatchOperation? {
     let settings = draft.settings
     guard let template = template(draft, schema: schema, facts: facts, keys: keys) else {
-      checkWithoutDocument(draft, number: number, drafts: drafts, needs: needs)
+      checkWithoutDocument(draft, drafts: drafts)
       return nil
     }
     var operation = BatchOperation(
-      index: number, id: draft.id, location: draft.location, template: template)
-    operation.needs = needs
+      index: draft.index, id: draft.id, location: draft.location, template: template,
+      needs: draft.needs)
     operation.documentName =
       made?.documentName
       ?? (settings.query != nil
@@ -111,15 +106,13 @@ extension ManifestLoader {
   }
 
   /// Validates the rows and template references of an operation whose document is unusable.
-  private mutating func checkWithoutDocument(
-    _ draft: Draft, number: Int, drafts: [Draft], needs: [Int]
-  ) {
+  private mutating func checkWithoutDocument(_ draft: Draft, drafts: [Draft]) {
     guard let document = try? Document(parsingUTF8: Array("{ __typename }".utf8)),
       let template = try? OperationTemplate(document: document)
     else { return }
     var operation = BatchOperation(
-      index: number, id: draft.id, location: draft.location, template: template)
-    operation.needs = needs
+      index: draft.index, id: draft.id, location: draft.location, template: template,
+      needs: draft.needs)
     let known = readForeach(draft, drafts: drafts, operation: &operation)
     func check(_ node: YAMLNode, _ loader: inout Self) {
       switch node.content {
@@ -221,11 +214,11 @@ extension ManifestLoader {
 
   /// The indices of the operations that one needs.
   private mutating func needs(
-    of draft: Draft, _ drafts: [Draft], _ index: [String: Int]
+    of draft: Draft, _ drafts: [Draft], _ indices: [String: Int]
   ) -> [Int] {
     var needs: [Int] = []
     for id in draft.settings.needs {
-      if let need = index[id.value] {
+      if let need = indices[id.value] {
         needs.append(need)
       } else {
         report(
@@ -237,13 +230,13 @@ extension ManifestLoader {
     return needs
   }
 
-  private mutating func checkCycles(_ needs: [[Int]], _ drafts: [Draft]) {
+  private mutating func checkCycles(_ drafts: [Draft]) {
     var search = CycleSearch<Int>()
     var path: [Int] = []
     for index in drafts.indices where path.isEmpty {
       search.visit(
-        "\(index)", edges: needs[index].sorted(), target: { "\($0)" },
-        successors: { needs[$0].sorted() },
+        "\(index)", edges: drafts[index].needs.sorted(), target: { "\($0)" },
+        successors: { drafts[$0].needs.sorted() },
         onCycle: { via, last in
           path = [last] + via + [last]
           return false
