@@ -275,30 +275,7 @@ extension ManifestLoader {
   /// The schema that the manifest names, or else its pipeline.
   private mutating func schema(_ file: ManifestFile, _ pipeline: Pipeline?) -> Schema? {
     guard let path = file.schema?.path ?? pipeline?.schema else { return nil }
-    return schema(path, schemaLocation(file))
-  }
-
-  private func schemaLocation(_ file: ManifestFile) -> FileLocation {
-    file.schema == nil ? file.$pipeline.location : file.$schema.location
-  }
-
-  /// Checks the pipeline's rules against the schema, whose directives complete them, as in `gqlrun run`.
-  private mutating func checkRules(
-    of pipeline: inout Pipeline?, against schema: Schema, _ file: ManifestFile
-  ) {
-    guard let given = pipeline else { return }
-    let found = given.ruleDiagnostics(against: schema)
-    add(found.all, of: found)
-    // The rules of an extraction are complete.
-    guard made == nil, found.all.isEmpty else { return }
-    let (rules, warnings) = given.keys.joined(with: schema)
-    pipeline?.keys = rules
-    for warning in warnings.prefix(20) {
-      report(.schemaRule, message: warning, location: schemaLocation(file), severity: .warning)
-    }
-  }
-
-  private mutating func schema(_ path: String, _ location: FileLocation) -> Schema? {
+    let location = schemaLocation(file)
     do {
       inputs.add(path, "the schema")
       return try Schema(file: try Self.contents(of: path))
@@ -319,6 +296,26 @@ extension ManifestLoader {
         .document, message: "the schema `\(path)` cannot be used: \(error)", location: location)
     }
     return nil
+  }
+
+  private func schemaLocation(_ file: ManifestFile) -> FileLocation {
+    file.schema == nil ? file.$pipeline.location : file.$schema.location
+  }
+
+  /// Checks the pipeline's rules against the schema, whose directives complete them, as in `gqlrun run`.
+  private mutating func checkRules(
+    of pipeline: inout Pipeline?, against schema: Schema, _ file: ManifestFile
+  ) {
+    guard let given = pipeline else { return }
+    let found = given.ruleDiagnostics(against: schema)
+    add(found.all, of: found)
+    // The rules of an extraction are complete.
+    guard made == nil, found.all.isEmpty else { return }
+    let (rules, warnings) = given.keys.joined(with: schema)
+    pipeline?.keys = rules
+    for warning in warnings.prefix(20) {
+      report(.schemaRule, message: warning, location: schemaLocation(file), severity: .warning)
+    }
   }
 
   /// The bytes of a document or schema of at most 64 MiB.
