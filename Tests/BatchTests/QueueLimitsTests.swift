@@ -50,10 +50,10 @@ struct QueueLimitsTests {
   func pauses() async throws {
     let (bench, _) = try QueueBench.begun(1)
     let (one, two) = (Self.limits(bench), Self.limits(bench))
-    #expect(try await two.pauseLeft() <= .zero)
+    #expect(try await two.update() <= .zero)
     try await one.pause(for: .seconds(900))
     try await one.pause(for: .seconds(2))
-    let left = try await two.pauseLeft()
+    let left = try await two.update()
     #expect(left > .seconds(600) && left <= .seconds(900))
   }
 

@@ -70,10 +70,10 @@ public struct BatchWorker: Sendable {
     let counters = store.progress.counters
     return Summary(
       counters: counters, stop: end.reason, stopDetail: end.detail, outage: end.outage,
-      seconds: end.seconds, outputs: await store.outputs(),
+      seconds: end.seconds, outputs: await store.stage.outputs(),
       tables: manifest.tableNames.isEmpty
         ? nil
-        : TablesSummary(manifest.tableNames, counters, written: await store.tableCounts()),
+        : TablesSummary(manifest.tableNames, counters, written: await store.stage.tableCounts()),
       warnings: [counters.tables?.warning].compactMap { $0 })
   }
 

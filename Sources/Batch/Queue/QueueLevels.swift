@@ -224,12 +224,7 @@ final class QueueLimits: Sendable {
   /// - Returns: The rest of the delay that the server asked for; zero or less without one.
   func update() async throws -> Duration {
     try await points?.flush()
-    return try await pauseLeft()
-  }
-
-  /// The rest of the delay that the server asked for; zero or less without one.
-  func pauseLeft() async throws -> Duration {
-    try await client.run("read the delays") { [credential] connection in
+    return try await client.run("read the delays") { [credential] connection in
       let rows = try connection.run(
         """
         SELECT extract(epoch FROM paused_until - clock_timestamp())::float8 FROM gq_budget

@@ -24,11 +24,11 @@ final class QueueStore: TaskStore {
   let plan: SinkPlan
   let numbers: [Int]
   let pulse: QueuePulse
+  let stage: QueueStage
   private let manifest: Manifest
   private let operations: [String: Int]
   private let worker: QueueWorker
   private let client: QueueClient
-  private let stage: QueueStage
   private let leases = LeaseTable()
   private let limits: QueueLimits
   private let governor: Governor
@@ -206,12 +206,6 @@ final class QueueStore: TaskStore {
     }
     await client.close()
   }
-
-  /// The rows of this worker in the tables of operations, in the order of the manifest.
-  func tableCounts() async -> [TableSink.Counts] { await stage.tableCounts() }
-
-  /// The segments of this worker, with the records that the queue has acknowledged.
-  func outputs() async -> [RunOutput] { await stage.outputs() }
 }
 
 /// The statements that claim and return tasks.

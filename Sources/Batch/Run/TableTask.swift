@@ -169,7 +169,7 @@ struct TableTask {
   }
 
   /// Why a table refused a row that was submitted; `nil` if none was.
-  private var refusal: String? { runner.feed.refusal(of: requests.item) }
+  private var refusal: String? { runner.feed.store.refusal(of: requests.item) }
 
   private var mayRequest: Bool {
     !isStopped && problem == nil && refusal == nil && frontier.failed.count < Self.maxFailed

@@ -4,7 +4,7 @@
 /// for `order: output`.
 final class TaskFeed: Sendable {
   let progress: RunProgress
-  private let store: any TaskStore
+  let store: any TaskStore
   private let recorder: Recorder
   /// The order of the results; `nil` if they are submitted as they arrive.
   private let order: OutputOrder?
@@ -44,12 +44,6 @@ final class TaskFeed: Sendable {
   func results(of item: TaskItem) -> TaskResults {
     TaskResults(of: item, store: store, recorder: recorder, order: order)
   }
-
-  /// Why the submitted results of a task are refused, so that it need not be continued; see ``TaskStore/refusal(of:)``.
-  func refusal(of item: TaskItem) -> String? { store.refusal(of: item) }
-
-  /// Whether requests may be sent now.
-  var maySend: Bool { store.maySend }
 }
 
 /// The results of one task, and its end: one of ``end(_:)`` and ``withdraw()``.

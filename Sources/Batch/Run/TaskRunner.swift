@@ -265,7 +265,7 @@ extension TaskRunner {
       if stop.reason != nil { return nil }
       let pass = try await governor.enter(operation.id, expecting: expected)
       // A delay of the server may have taken longer than a lease.
-      if stop.reason != nil || !feed.maySend {
+      if stop.reason != nil || !feed.store.maySend {
         _ = governor.leave(pass, signal: nil)
         return nil
       }
