@@ -31,8 +31,6 @@ final class Governor: Sendable {
 
   private let services: Services
   private var clock: ServiceClock { services.clock }
-  private let maximum: Int
-  private let patience: Duration
   private let limits: RateSettings?
   /// The format in which the server reports its costs; `nil` while it is not known.
   private let adapter: Locked<RequestBudget.Kind?>
@@ -61,9 +59,9 @@ final class Governor: Sendable {
     let limits = manifest.rate ?? (learns ? RateSettings() : nil)
     self.limits = limits
     adapter = Locked(limits?.adapter ?? (learns ? manifest.limitFormat : nil))
-    maximum = manifest.settings.concurrency
-    patience = manifest.settings.patience
-    state = Monitor(State(limit: Double(manifest.settings.concurrency)), isInOrder: true)
+    let most = Double(manifest.settings.concurrency)
+    state = Monitor(
+      State(most: most, patience: manifest.settings.patience, limit: most), isInOrder: true)
     // The queue has the rate of all workers.
     let perSecond = shared == nil ? limits?.perSecond : nil
     rate = perSecond.map {
@@ -84,7 +82,7 @@ final class Governor: Sendable {
   /// The current series of failures; `nil` if the server responds.
   var outage: Outage? {
     let now = clock.now()
-    return state.withLock { $0.outage(now, patience) }
+    return state.withLock { $0.outage(now) }
   }
   /// The server's remaining and total budget; `nil` if unknown.
   var budgetLeft: (left: Double, all: Double?)? { budget?.left(now: clock.now()) }
@@ -172,8 +170,7 @@ final class Governor: Sendable {
     let now = clock.now()
     let outage = state.update { state in
       state.running -= 1
-      return state.judge(
-        signal, now, attempt: response?.attempt ?? 1, most: Double(maximum), patience: patience)
+      return state.judge(signal, now, attempt: response?.attempt ?? 1)
     }
     if let shared, case .refused(let wish?) = signal {
       // The response must not wait for the queue.
@@ -229,6 +226,9 @@ final class Governor: Sendable {
 extension Governor {
   /// The adaptive concurrency limit.
   private struct State: Sendable {
+    /// The limit of the manifest, and its patience.
+    let most: Double
+    let patience: Duration
     var limit: Double
     var running = 0
     var pausedUntil = Duration.zero
@@ -248,9 +248,7 @@ extension Governor {
     }
 
     /// Adapts the limit to the outcome of a request.
-    mutating func judge(
-      _ signal: Signal?, _ now: Duration, attempt: Int, most: Double, patience: Duration
-    ) -> Outage? {
+    mutating func judge(_ signal: Signal?, _ now: Duration, attempt: Int) -> Outage? {
       switch signal {
       case nil: return nil
       case .answered:
@@ -269,12 +267,12 @@ extension Governor {
         let wanted = min(wish ?? pause, Governor.longestPause)
         if wish == nil { pause = min(pause * 2, .seconds(20)) }
         pausedUntil = max(pausedUntil, now + wanted)
-        return trouble(.refusing, now: now, patience: patience, including: wanted)
+        return trouble(.refusing, now: now, including: wanted)
       case .unreachable:
         slowDown(now)
         pausedUntil = max(pausedUntil, now + pause)
         pause = min(pause * 2, .seconds(10))
-        return trouble(.unreachable, now: now, patience: patience)
+        return trouble(.unreachable, now: now)
       }
     }
 
@@ -291,25 +289,23 @@ extension Governor {
     ///
     /// - Parameter wait: The delay that the server asked for.
     private mutating func trouble(
-      _ kind: Outage.Kind, now: Duration, patience: Duration, including wait: Duration = .zero
+      _ kind: Outage.Kind, now: Duration, including wait: Duration = .zero
     ) -> Outage? {
       trouble = (kind, trouble?.since ?? now)
-      return outage(now, patience).flatMap {
-        $0.duration + wait > allowed(kind, patience) ? $0 : nil
-      }
+      return outage(now).flatMap { $0.duration + wait > allowed(kind) ? $0 : nil }
     }
 
-    func outage(_ now: Duration, _ patience: Duration) -> Outage? {
+    func outage(_ now: Duration) -> Outage? {
       trouble.map { trouble in
         let duration = now - trouble.since
         return Outage(
           trouble.kind, duration: duration,
-          remaining: max(allowed(trouble.kind, patience) - duration, .zero))
+          remaining: max(allowed(trouble.kind) - duration, .zero))
       }
     }
 
     /// A server that has never responded is most likely a wrong URL, or down.
-    private func allowed(_ kind: Outage.Kind, _ patience: Duration) -> Duration {
+    private func allowed(_ kind: Outage.Kind) -> Duration {
       hasSucceeded || kind == .refusing ? patience : min(patience, .seconds(5))
     }
   }

@@ -15,6 +15,8 @@ import GQLRunSupport
 /// a resumed run requests them again.
 final class OutputOrder: Sendable {
   private struct State: Sendable {
+    /// The maximum number of tasks that have started and whose results are not submitted.
+    let window: Int
     /// The position of the task that has the turn.
     var turn = 0
     /// The number of tasks that have started and whose results are not submitted.
@@ -27,6 +29,9 @@ final class OutputOrder: Sendable {
     /// The first withdrawn position; this task and the later ones do not get the turn.
     var end = Int.max
 
+    /// Whether another task may start. After a withdrawal, all workers have to find that the run has stopped.
+    var hasRoom: Bool { end < .max || open < window && keptBytes < maxBytes }
+
     mutating func keep(_ bytes: Int, at position: Int) {
       kept[position, default: 0] += bytes
       keptBytes += bytes
@@ -35,8 +40,7 @@ final class OutputOrder: Sendable {
     mutating func release(_ position: Int) { keptBytes -= kept.removeValue(forKey: position) ?? 0 }
   }
 
-  private let window: Int
-  private let state = Monitor(State())
+  private let state: Monitor<State>
   /// The maximum size of the kept results, in bytes, apart from those of tasks that run already.
   static let maxBytes = 64 << 20
 
@@ -44,27 +48,22 @@ final class OutputOrder: Sendable {
   static func window(_ concurrency: Int) -> Int { 8 * concurrency }
 
   /// - Parameter window: The maximum number of tasks that have started and whose results are not submitted.
-  init(window: Int) { self.window = window }
+  init(window: Int) { state = Monitor(State(window: window)) }
 
   // MARK: Starting
 
   /// Suspends until another task may start. Each call needs one of ``skip()``, ``end(_:)`` and
   /// ``withdraw(_:)``.
   func start() async throws {
-    try await state.wait { [window] state in
-      guard Self.hasRoom(state, window) else { return false }
+    try await state.wait { state in
+      guard state.hasRoom else { return false }
       state.open += 1
       return true
     }
   }
 
-  private static func hasRoom(_ state: State, _ window: Int) -> Bool {
-    // After a withdrawal, all workers have to find that the run has stopped.
-    state.end < .max || state.open < window && state.keptBytes < maxBytes
-  }
-
   /// Whether ``start()`` returns at once.
-  var hasRoom: Bool { state.withLock { Self.hasRoom($0, window) } }
+  var hasRoom: Bool { state.withLock { $0.hasRoom } }
 
   /// Ends a start for which there was no task.
   func skip() { state.update { $0.open -= 1 } }
