@@ -188,35 +188,27 @@ extension StageReport {
   private var advice: String {
     switch name {
     case .start:
-      return
-        "the response is so small that starting the program takes longer than reading it; with a new "
+      "the response is so small that starting the program takes longer than reading it; with a new "
         + "database, most of that is creating the file"
-    case .plan: return "the document is large; a long-running client plans it only once"
-    case .input:
-      return "the file or the network is slower than all other stages"
+    case .plan: "the document is large; a long-running client plans it only once"
+    case .input: "the file or the network is slower than all other stages"
     case .textGuard:
-      return
-        "checking the bytes takes longest, which is expected only for a response with much "
+      "checking the bytes takes longest, which is expected only for a response with much "
         + "non-ASCII text"
     case .parse:
-      return
-        "parsing JSON takes longest, which is the lower bound for these bytes; only a smaller "
+      "parsing JSON takes longest, which is the lower bound for these bytes; only a smaller "
         + "response is faster"
     case .normalize:
-      return "creating records takes longest; select fewer fields, or objects that repeat less "
-        + "often"
+      "creating records takes longest; select fewer fields, or objects that repeat less often"
     case .storeWrite:
-      return
-        "the parser waits for the store; fewer and larger records are faster, and for a store in a "
+      "the parser waits for the store; fewer and larger records are faster, and for a store in a "
         + "file, a faster disk"
-    case .sync:
-      return "writing the file to disk durably takes longest: the disk is the limit"
+    case .sync: "writing the file to disk durably takes longest: the disk is the limit"
     case .readBack:
-      return
-        "reading the result back takes longest; request the result while the response is read, "
+      "reading the result back takes longest; request the result while the response is read, "
         + "or select fewer fields"
-    case .end: return "closing files and freeing memory takes longest"
-    case .output: return "the consumer of the output is slower than all other stages"
+    case .end: "closing files and freeing memory takes longest"
+    case .output: "the consumer of the output is slower than all other stages"
     }
   }
 }
