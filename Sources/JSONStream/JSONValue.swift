@@ -124,6 +124,11 @@ extension JSONValue {
 }
 
 extension JSONValue {
+  /// A number with at most three decimals; null if it is not finite.
+  package static func thousandths(_ number: Double) -> JSONValue {
+    JSONNumber((number * 1000).rounded() / 1000).map { .number($0) } ?? .null
+  }
+
   /// Merges the members of objects, and the elements of lists of the same length, at any depth. Other values are
   /// replaced.
   ///

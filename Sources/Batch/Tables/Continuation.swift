@@ -143,11 +143,6 @@ extension Continuation {
 }
 
 extension JSONValue {
-  /// A number with at most three decimals; null if it is not finite.
-  static func thousandths(_ number: Double) -> JSONValue {
-    JSONNumber((number * 1000).rounded() / 1000).map { .number($0) } ?? .null
-  }
-
   /// An array of numbers.
   static func numbers(_ numbers: [Int]) -> JSONValue {
     .array(numbers.map { .number(JSONNumber($0)) })

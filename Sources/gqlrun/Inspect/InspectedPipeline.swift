@@ -129,7 +129,7 @@ struct InspectedPipeline: Sendable {
       failure = secrets.hide(in: Failure(describing: error).message)
     }
     return [
-      "operation": .string(operation.label), "milliseconds": Self.number(trace.now),
+      "operation": .string(operation.label), "milliseconds": .thousandths(trace.now),
       "results": .array(results), "error": failure.map { .string($0) } ?? .null,
       "explanation": .string(drawn.shownExplanation(of: request)),
       "spans": .array(trace.spans.map { Self.json($0, hiding: secrets) }),
@@ -161,7 +161,7 @@ struct InspectedPipeline: Sendable {
     var text = secrets.hide(in: whole ?? String(decoding: bytes, as: UTF8.self))
     if isShortened { text = String(decoding: Array(text.utf8).prefix(maxTextBytes), as: UTF8.self) }
     return [
-      "source": .string(response.origin), "milliseconds": number(milliseconds),
+      "source": .string(response.origin), "milliseconds": .thousandths(milliseconds),
       "attempt": .number(JSONNumber(response.attempt)), "bytes": .number(JSONNumber(size)),
       "errors": .number(JSONNumber(response.errors.count)), "shortened": .boolean(isShortened),
       "stored": response.writeSummary.map {
@@ -174,14 +174,10 @@ struct InspectedPipeline: Sendable {
   private static func json(_ span: ChainTrace.Span, hiding secrets: KnownSecrets) -> JSONValue {
     [
       "entry": .string(span.entry), "attempt": .number(JSONNumber(span.attempt)),
-      "start": number(span.start), "end": number(span.end),
-      "passed": span.passed.map { number($0) } ?? .null,
+      "start": .thousandths(span.start), "end": .thousandths(span.end),
+      "passed": span.passed.map { .thousandths($0) } ?? .null,
       "notes": .array(span.notes.map { .string(secrets.hide(in: $0)) }),
     ]
-  }
-
-  private static func number(_ value: Double) -> JSONValue {
-    JSONNumber((value * 1000).rounded() / 1000).map { .number($0) } ?? .null
   }
 
   // MARK: Subscriptions
@@ -216,7 +212,7 @@ struct InspectedPipeline: Sendable {
             "gap",
             [
               "note": .string(secrets.hide(in: gap.note)),
-              "milliseconds": Self.number(milliseconds),
+              "milliseconds": .thousandths(milliseconds),
               "dropped": .number(JSONNumber(gap.dropped)),
             ])
         }
