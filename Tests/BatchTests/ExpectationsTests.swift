@@ -55,6 +55,8 @@ struct ExpectationsTests {
       ("count(data.country.languages) > 2", "expected count(data.country.languages) > 2, found 2"),
       ("errors == null", #"expected errors == null, found ["no motto"]"#),
       ("ms < 12", "expected ms < 12, found 12.5"),
+      ("12 > ms", "expected 12 > ms, found 12.5"),
+      ("3 == 4", "expected 3 == 4, found 3"),
       (
         #"data.country.languages[*].code == "pt""#,
         #"expected data.country.languages[*].code == "pt", found "mwl""#

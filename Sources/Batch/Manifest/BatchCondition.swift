@@ -8,6 +8,14 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     case share(Double)
     case path(ResultPath)
     case count(ResultPath)
+
+    /// The path of the values; `nil` for a value of the condition itself.
+    var path: ResultPath? {
+      switch self {
+      case .literal, .share: nil
+      case .path(let path), .count(let path): path
+      }
+    }
   }
 
   enum Comparison: String, Sendable, CaseIterable {
@@ -64,14 +72,7 @@ struct BatchCondition: Sendable, CustomStringConvertible {
   var roots: [String] { paths.compactMap(\.keys.first) }
 
   /// The paths of the condition.
-  var paths: [ResultPath] {
-    [left, right].compactMap {
-      switch $0 {
-      case .path(let path), .count(let path): path
-      default: nil
-      }
-    }
-  }
+  var paths: [ResultPath] { [left, right].compactMap(\.path) }
 
   /// Whether only a response without data meets the condition, such as `data == null`.
   var requiresNoData: Bool {
@@ -158,11 +159,14 @@ struct BatchCondition: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The left operand's value as JSON text, for messages; at most 80 characters. If the condition is not true, it is the
-  /// first value that it is not true for.
-  func found(in facts: JSONValue, whole: Double = 1) -> String {
+  /// The left operand's value as JSON text, or that of the right one if only it is not in the condition itself, for
+  /// messages; at most 80 characters. If the condition is not true, it is the first value that it is not true for.
+  func found(in facts: JSONValue) -> String {
+    let isRight = left.path == nil && right.path != nil
+    let failing = failing(for: facts, whole: 1)
     let value =
-      failing(for: facts, whole: whole)?.left ?? values(left, facts: facts, whole: whole)[0]
+      (isRight ? failing?.right : failing?.left)
+      ?? values(isRight ? right : left, facts: facts, whole: 1)[0]
     return String(value.jsonText().prefix(80))
   }
 }
