@@ -216,6 +216,14 @@ struct CompletenessTests {
         "incomplete: `lists.items` has more pages (hasNextPage is true in 1 of 2): ") == true)
   }
 
+  @Test("an offset that no further one can follow is an error")
+  func lastOffset() throws {
+    var pager = try #require(
+      Pager(items: "list", offset: "offset", variables: ["offset": .number(JSONNumber(Int.max))]))
+    let result = Result { try pager.advance(over: Array(#"{"list":[1]}"#.utf8)) }
+    #expect(throws: TaskProblem.self) { try result.get() }
+  }
+
   @Test(
     "the pages of an offset begin at its default, and end with an empty one, whatever `hasNextPage` is"
   )

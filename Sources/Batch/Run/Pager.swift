@@ -84,7 +84,12 @@ package struct Pager {
         throw TaskProblem("`items` of `paginate` leads to `\(items)`, which is not a list")
       }
       guard count > 0 else { return false }
-      next = String((variables[variable]?.intValue ?? 0) + count)
+      let offset = variables[variable]?.intValue ?? 0
+      let (sum, isTooLarge) = offset.addingReportingOverflow(count)
+      guard !isTooLarge else {
+        throw TaskProblem("there is no number for the offset of the page after \(offset)")
+      }
+      next = String(sum)
     }
     guard seen.insert(next.hashValue).inserted, next != position else {
       throw TaskProblem(
