@@ -90,6 +90,18 @@ struct SubscriptionTests {
     #expect(try counts() == [1, 2, 1, 2])
   }
 
+  @Test("a task that has listened for longer than any duration, as in a damaged journal, has ended")
+  func endlessTime() async throws {
+    let manifest = try manifest(until: "{ events: 9, for: 10m }")
+    let control = RunControl()
+    let transport = EventTransport(.steps([.event, .act { await control.stop() }, .hold]))
+    _ = try await Bench.run(manifest, control: control, transport: transport)
+    let path = try #require(try JournalFolder(manifest).newest())
+    try location.execute("UPDATE tasks SET ms = 9e999", in: path)
+    let summary = try await Bench.run(manifest, Bench.resuming, transport: transport)
+    #expect(summary.counters.done == 1 && transport.count == 1)
+  }
+
   // MARK: Gaps
 
   @Test(

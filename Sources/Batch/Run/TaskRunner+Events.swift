@@ -21,7 +21,8 @@ extension TaskRunner {
   ) async throws -> Bool {
     let clock = runner.services.clock
     let start = clock.now()
-    let listened = Duration.milliseconds(update.milliseconds)
+    // Within limits: that of a damaged journal may be longer than any duration.
+    let listened = Duration.milliseconds(min(max(update.milliseconds, 0), 1e15))
     var listener = EventListener(
       runner: self, item: item, operation: operation, update: update, results: results,
       start: start - listened)
