@@ -37,7 +37,8 @@ final class SelectedObject {
     _ name: String, to part: Int, on condition: String? = nil, type: TypeReference? = nil
   ) -> String {
     let key = key(of: name, type: type)
-    guard !selects(name, key: key, in: part) else { return key }
+    let known = fields.first { $0.key == key }
+    if known?.uses.contains(where: { $0.part == part && $0.isCertain }) == true { return key }
     let field = parts[part].maker.field(name, as: key)
     append(condition.map { parts[part].maker.fragment(on: $0, [field]) } ?? field, to: part)
     return key
@@ -75,10 +76,6 @@ final class SelectedObject {
     }
     addedKeys[name] = key
     return key
-  }
-
-  private func selects(_ name: String, key: String, in part: Int) -> Bool {
-    fields.first { $0.key == key }?.uses.contains { $0.part == part && $0.isCertain } ?? false
   }
 
   /// The selection set of a part.
