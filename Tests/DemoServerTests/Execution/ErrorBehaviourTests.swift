@@ -28,45 +28,38 @@ import Testing
   func `a request determines what becomes of errors`(
     behaviour: String, expected: String
   ) async throws {
-    try await DemoServer.withServer { server in
-      let posted = try await RawClient(server).send(
-        "POST", "/graphql", headers: ["Content-Type": "application/json"],
-        body: Self.body(Self.query, onError: .string(behaviour)))
-      #expect(posted.text == expected)
-      let query =
-        "query=%7B%20trouble%20%7B%20ok%20nested%20%7B%20ok%20requiredError%20%7D%20%7D%20%7D"
-      let got = try await RawClient(server).send("GET", "/graphql?\(query)&onError=\(behaviour)")
-      #expect(got.text == expected)
-    }
+    let posted = try await RawClient.reply(
+      "POST", headers: RawClient.json,
+      body: Self.body(Self.query, onError: .string(behaviour)))
+    #expect(posted.text == expected)
+    let query =
+      "query=%7B%20trouble%20%7B%20ok%20nested%20%7B%20ok%20requiredError%20%7D%20%7D%20%7D"
+    let got = try await RawClient.reply("GET", "/graphql?\(query)&onError=\(behaviour)")
+    #expect(got.text == expected)
   }
 
   @Test(arguments: [
     ("\"null\"", #"\"null\""#), ("3", "3"), ("null", "null"), ("[]", "[]"),
   ])
   func `another value is an error of the request`(value: String, shown: String) async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).send(
-        "POST", "/graphql", headers: ["Content-Type": "application/json"],
-        body: #"{"query":"{__typename}","onError":\#(value)}"#)
-      #expect(reply.status == 422)
-      #expect(
-        reply.text.contains(
-          "The parameter onError is \(shown); it is one of PROPAGATE, NULL, HALT."), "\(reply.text)"
-      )
-    }
+    let reply = try await RawClient.reply(
+      "POST", headers: RawClient.json,
+      body: #"{"query":"{__typename}","onError":\#(value)}"#)
+    #expect(reply.status == 422)
+    #expect(
+      reply.text.contains(
+        "The parameter onError is \(shown); it is one of PROPAGATE, NULL, HALT."), "\(reply.text)")
   }
 
   @Test func `errors of several fields are one with HALT, and all with NULL`() async throws {
     let query = "{ trouble { requiredItems(size: 5, failEvery: 2) requiredError error } }"
-    try await DemoServer.withServer { server in
-      for (behaviour, count) in [("HALT", 1), ("NULL", 4)] {
-        let reply = try await RawClient(server).send(
-          "POST", "/graphql", headers: ["Content-Type": "application/json"],
-          body: Self.body(query, onError: .string(behaviour)))
-        let response = try JSONValue(parsing: reply.text)
-        #expect(response["errors"]?.arrayValue?.count == count, "\(reply.text)")
-        #expect((response["data"]?.isNull == true) == (behaviour == "HALT"))
-      }
+    for (behaviour, count) in [("HALT", 1), ("NULL", 4)] {
+      let reply = try await RawClient.reply(
+        "POST", headers: RawClient.json,
+        body: Self.body(query, onError: .string(behaviour)))
+      let response = try JSONValue(parsing: reply.text)
+      #expect(response["errors"]?.arrayValue?.count == count, "\(reply.text)")
+      #expect((response["data"]?.isNull == true) == (behaviour == "HALT"))
     }
   }
 

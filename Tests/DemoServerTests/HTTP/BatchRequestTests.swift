@@ -4,15 +4,11 @@ import Testing
 
 /// Several operations in one request.
 @Suite(.timeLimit(.minutes(10))) struct BatchRequestTests {
-  private func reply(
-    _ body: String, limit: Int = 3
-  ) async throws -> HTTPReply {
+  private func reply(_ body: String, limit: Int = 3) async throws -> HTTPReply {
     var configuration = DemoServer.Configuration()
     configuration.maxBatch = limit
-    return try await DemoServer.withServer(configuration) { server in
-      try await RawClient(server).send(
-        "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)
-    }
+    return try await RawClient.reply(
+      "POST", headers: RawClient.json, body: body, configuration: configuration)
   }
 
   @Test func `an array of operations gives an array of responses in the same order`() async throws {

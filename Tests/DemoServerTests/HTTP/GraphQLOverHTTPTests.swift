@@ -46,11 +46,9 @@ import Testing
       + "&variables=%7B%22c%22%3A%22CA%22%7D",
   ])
   func `a query is got`(_ parameters: String) async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).send("GET", "/graphql?\(parameters)")
-      #expect(reply.status == 200)
-      #expect(reply.text == answer)
-    }
+    let reply = try await RawClient.reply("GET", "/graphql?\(parameters)")
+    #expect(reply.status == 200)
+    #expect(reply.text == answer)
   }
 
   private static let mutation = "mutation { likePost(id: \"P_1\") { likeCount } }"
@@ -66,33 +64,25 @@ import Testing
   func `a mutation is not executed by a safe method`(
     _ method: String, path: String, body: String
   ) async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).send(
-        method, path, headers: ["Content-Type": "application/json"], body: body)
-      #expect(reply.status == 405)
-      #expect(reply[header: "allow"] == "POST")
-      #expect(reply[header: "content-type"] == graphQL)
-    }
+    let reply = try await RawClient.reply(method, path, headers: RawClient.json, body: body)
+    #expect(reply.status == 405)
+    #expect(reply[header: "allow"] == "POST")
+    #expect(reply[header: "content-type"] == graphQL)
   }
 
   @Test func `a query is sent by QUERY, with a body as of POST`() async throws {
-    try await DemoServer.withServer { server in
-      let body = JSONValue.object(["query": .string(query)]).jsonText()
-      let reply = try await RawClient(server).send(
-        "QUERY", "/graphql", headers: ["Content-Type": "application/json"], body: body)
-      #expect(reply.status == 200 && reply.text == answer)
-      let untyped = try await RawClient(server).send("QUERY", "/graphql", body: body)
-      #expect(untyped.status == 415)
-    }
+    let body = JSONValue.object(["query": .string(query)]).jsonText()
+    let reply = try await RawClient.reply("QUERY", headers: RawClient.json, body: body)
+    #expect(reply.status == 200 && reply.text == answer)
+    let untyped = try await RawClient.reply("QUERY", body: body)
+    #expect(untyped.status == 415)
   }
 
   @Test(arguments: ["DELETE", "PATCH", "OPTIONS", "HEAD"])
   func `other methods are refused`(_ method: String) async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).send(method, "/graphql")
-      #expect(reply.status == 405)
-      #expect(reply[header: "allow"] == "GET, POST, PUT, QUERY")
-    }
+    let reply = try await RawClient.reply(method)
+    #expect(reply.status == 405)
+    #expect(reply[header: "allow"] == "GET, POST, PUT, QUERY")
   }
 
   @Test(arguments: [
@@ -109,19 +99,15 @@ import Testing
     ("APPLICATION/JSON ; charset=utf-8", "application/json"),
   ])
   func `the media type is negotiated`(_ accept: String?, type: String) async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).post(
-        query, headers: accept.map { ["Accept": $0] } ?? [:])
-      #expect(reply.status == 200)
-      #expect(reply[header: "content-type"] == "\(type); charset=utf-8")
-    }
+    let reply = try await RawClient.reply(
+      to: query, headers: accept.map { ["Accept": $0] } ?? [:])
+    #expect(reply.status == 200)
+    #expect(reply[header: "content-type"] == "\(type); charset=utf-8")
   }
 
   @Test func `no acceptable media type is 406`() async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).post(query, headers: ["Accept": "text/html"])
-      #expect(reply.status == 406)
-    }
+    let reply = try await RawClient.reply(to: query, headers: ["Accept": "text/html"])
+    #expect(reply.status == 406)
   }
 
   /// An operation, and the status of its response for clients that accept `application/graphql-response+json`.
@@ -181,30 +167,23 @@ import Testing
     ("application/graphql", "{__typename}", 415),
   ])
   func `bodies are JSON objects`(_ type: String, body: String, status: Int) async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).send(
-        "POST", "/graphql", headers: ["Content-Type": type], body: body)
-      #expect(reply.status == status)
-      let errors = try JSONValue(parsing: reply.body)["errors"]
-      #expect((errors == nil) == (status == 200))
-    }
+    let reply = try await RawClient.reply("POST", headers: ["Content-Type": type], body: body)
+    #expect(reply.status == status)
+    let errors = try JSONValue(parsing: reply.body)["errors"]
+    #expect((errors == nil) == (status == 200))
   }
 
   @Test func `a body without a type is refused`() async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).send("POST", "/graphql", body: "{}")
-      #expect(reply.status == 415)
-    }
+    let reply = try await RawClient.reply("POST", body: "{}")
+    #expect(reply.status == 415)
   }
 
   @Test func `a body that is too large is refused`() async throws {
     var configuration = DemoServer.Configuration()
     configuration.maxBodyBytes = 1000
-    try await DemoServer.withServer(configuration) { server in
-      let query = "{ __typename } #" + String(repeating: "x", count: 2000)
-      let reply = try await RawClient(server).post(query)
-      #expect(reply.status == 413)
-    }
+    let query = "{ __typename } #" + String(repeating: "x", count: 2000)
+    let reply = try await RawClient.reply(to: query, configuration: configuration)
+    #expect(reply.status == 413)
   }
 
   @Test func `there are a health check, the schema, and nothing else`() async throws {
@@ -224,8 +203,7 @@ import Testing
     let extensions = #""extensions":{"persistedQuery":{"version":1,"sha256Hash":"\#(hash)"}}"#
     try await RawClient.withServer { client, _ in
       func post(_ body: String) async throws -> HTTPReply {
-        try await client.send(
-          "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)
+        try await client.send("POST", "/graphql", headers: RawClient.json, body: body)
       }
       let unknown = try await post("{\(extensions)}")
       #expect(unknown.status == 400)
@@ -247,12 +225,11 @@ import Testing
 
   @Test func `a document is identified by documentId`() async throws {
     let hash = "ecf4edb46db40b5132295c0291d62fb65d6759a9eedfa4d5d612dd5ec54a6b38"
-    let type = ["Content-Type": "application/json"]
     var configuration = DemoServer.Configuration()
     configuration.persistedDocuments = ["canada": query]
     try await RawClient.withServer(configuration) { client, _ in
       func post(_ body: String) async throws -> HTTPReply {
-        try await client.send("POST", "/graphql", headers: type, body: body)
+        try await client.send("POST", "/graphql", headers: RawClient.json, body: body)
       }
       let given = try await post(#"{"documentId":"canada"}"#)
       #expect(given.status == 200 && given.text == answer)

@@ -30,14 +30,12 @@ import Testing
   }
 
   @Test func `a failing status has a GraphQL error as its body`() async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).post(query, path: "/graphql?status=500")
-      #expect(reply.status == 500)
-      #expect(
-        reply.text
-          == #"{"errors":[{"message":"The request asked for status 500.","#
-          + #""extensions":{"code":"DEMO_STATUS"}}]}"#)
-    }
+    let reply = try await RawClient.reply(to: query, path: "/graphql?status=500")
+    #expect(reply.status == 500)
+    #expect(
+      reply.text
+        == #"{"errors":[{"message":"The request asked for status 500.","#
+        + #""extensions":{"code":"DEMO_STATUS"}}]}"#)
   }
 
   @Test func `retry-after comes with failures, and makes one alone`() async throws {
@@ -71,52 +69,41 @@ import Testing
   }
 
   @Test func `a proxy's page`() async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).post(query, path: "/graphql?html")
-      #expect(reply.status == 502)
-      #expect(reply[header: "content-type"] == "text/html; charset=utf-8")
-      #expect(reply.text.contains("<h1>502 Bad Gateway</h1>"))
-      let other = try await RawClient(server).post(query, path: "/graphql?html&status=200")
-      #expect(other.status == 200 && other.text.contains("<html>"))
-    }
+    let reply = try await RawClient.reply(to: query, path: "/graphql?html")
+    #expect(reply.status == 502)
+    #expect(reply[header: "content-type"] == "text/html; charset=utf-8")
+    #expect(reply.text.contains("<h1>502 Bad Gateway</h1>"))
+    let other = try await RawClient.reply(to: query, path: "/graphql?html&status=200")
+    #expect(other.status == 200 && other.text.contains("<html>"))
   }
 
   @Test func `bodies that are none`() async throws {
-    try await DemoServer.withServer { server in
-      let empty = try await RawClient(server).post(query, path: "/graphql?empty=1")
-      #expect(empty.status == 200 && empty.text.isEmpty && empty.isComplete)
-      let garbage = try await RawClient(server).post(query, path: "/graphql?garbage=true")
-      #expect(garbage.status == 200)
-      #expect(throws: JSONError.self) { try JSONValue(parsing: garbage.body) }
-    }
+    let empty = try await RawClient.reply(to: query, path: "/graphql?empty=1")
+    #expect(empty.status == 200 && empty.text.isEmpty && empty.isComplete)
+    let garbage = try await RawClient.reply(to: query, path: "/graphql?garbage=true")
+    #expect(garbage.status == 200)
+    #expect(throws: JSONError.self) { try JSONValue(parsing: garbage.body) }
   }
 
   @Test func `another media type`() async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).post(
-        query, path: "/graphql?content-type=text/plain")
-      #expect(reply[header: "content-type"] == "text/plain")
-      #expect(reply.text == answer)
-    }
+    let reply = try await RawClient.reply(to: query, path: "/graphql?content-type=text/plain")
+    #expect(reply[header: "content-type"] == "text/plain")
+    #expect(reply.text == answer)
   }
 
   @Test(arguments: [0, 1, 20, 56])
   func `a short body is cut`(_ count: Int) async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).post(query, path: "/graphql?truncate=\(count)")
-      #expect(reply.status == 200)
-      #expect(reply[header: "content-length"] == "\(answer.utf8.count)")
-      #expect(reply.text == String(answer.prefix(count)))
-      #expect(!reply.isComplete)
-    }
+    let reply = try await RawClient.reply(to: query, path: "/graphql?truncate=\(count)")
+    #expect(reply.status == 200)
+    #expect(reply[header: "content-length"] == "\(answer.utf8.count)")
+    #expect(reply.text == String(answer.prefix(count)))
+    #expect(!reply.isComplete)
   }
 
   @Test func `a body shorter than the cut is whole`() async throws {
-    try await DemoServer.withServer { server in
-      for count in [answer.utf8.count, 100_000] {
-        let reply = try await RawClient(server).post(query, path: "/graphql?truncate=\(count)")
-        #expect(reply.isComplete && reply.text == answer)
-      }
+    for count in [answer.utf8.count, 100_000] {
+      let reply = try await RawClient.reply(to: query, path: "/graphql?truncate=\(count)")
+      #expect(reply.isComplete && reply.text == answer)
     }
   }
 
@@ -155,10 +142,9 @@ import Testing
     let waited = Mutex<[Duration]>([])
     var configuration = DemoServer.Configuration()
     configuration.sleep = { duration in waited.withLock { $0.append(duration) } }
-    try await DemoServer.withServer(configuration) { server in
-      let reply = try await RawClient(server).post(query, path: "/graphql?delay=1500")
-      #expect(reply.text == answer)
-    }
+    let reply = try await RawClient.reply(
+      to: query, path: "/graphql?delay=1500", configuration: configuration)
+    #expect(reply.text == answer)
     #expect(waited.withLock { $0 } == [.milliseconds(1500)])
   }
 
@@ -221,11 +207,9 @@ import Testing
     "retry-after=99999999999999999999",
   ])
   func `what is not understood is refused`(_ wish: String) async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).post(query, path: "/graphql?\(wish)")
-      #expect(reply.status == 400)
-      #expect(try JSONValue(parsing: reply.body)["errors"]?.arrayValue?.count == 1)
-    }
+    let reply = try await RawClient.reply(to: query, path: "/graphql?\(wish)")
+    #expect(reply.status == 400)
+    #expect(try JSONValue(parsing: reply.body)["errors"]?.arrayValue?.count == 1)
   }
 
   @Test func `every option is explained and has its position in the type`() {
@@ -239,9 +223,7 @@ import Testing
 
   @Test(arguments: [204, 205, 304])
   func `a status without a body has none`(_ status: Int) async throws {
-    try await DemoServer.withServer { server in
-      let reply = try await RawClient(server).post(query, path: "/graphql?status=\(status)")
-      #expect(reply.status == status && reply.body.isEmpty)
-    }
+    let reply = try await RawClient.reply(to: query, path: "/graphql?status=\(status)")
+    #expect(reply.status == status && reply.body.isEmpty)
   }
 }

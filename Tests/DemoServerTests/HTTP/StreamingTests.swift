@@ -37,7 +37,7 @@ import Testing
       let body =
         #"{"query":\#(JSONValue.string(ExecutionTests.benchmark)),"variables":\#(Self.feed)}"#
       let request = RawClient.request(
-        "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)
+        "POST", "/graphql", headers: RawClient.json, body: body)
       try await RawClient(server).connect { inbound, outbound in
         try await outbound.write(ByteBuffer(bytes: request))
         for try await buffer in inbound {
@@ -56,7 +56,7 @@ import Testing
       let body =
         #"{"query":\#(JSONValue.string(ExecutionTests.benchmark)),"variables":{"first":1000000}}"#
       let request = RawClient.request(
-        "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)
+        "POST", "/graphql", headers: RawClient.json, body: body)
       try await client.connect { inbound, outbound in
         try await outbound.write(ByteBuffer(bytes: request))
         var iterator = inbound.makeAsyncIterator()
@@ -72,7 +72,7 @@ import Testing
     try await RawClient.withServer { client, _ in
       let body = #"{"query":"{ feed(first: 1000000) { edges { node { body } } } }"}"#
       let request = RawClient.request(
-        "POST", "/graphql", headers: ["Content-Type": "application/json"], body: body)
+        "POST", "/graphql", headers: RawClient.json, body: body)
       for pieces in 0..<4 {
         try await client.connect { inbound, outbound in
           try await outbound.write(ByteBuffer(bytes: request))

@@ -33,9 +33,7 @@ import Testing
   private func reply(
     _ form: String, headers: [String: String] = Self.headers
   ) async throws -> HTTPReply {
-    try await DemoServer.withServer { server in
-      try await RawClient(server).send("POST", "/graphql", headers: headers, body: form)
-    }
+    try await RawClient.reply("POST", headers: headers, body: form)
   }
 
   private static func described(_ name: String, _ contents: String) throws -> JSONValue {
@@ -117,12 +115,10 @@ import Testing
     let form = Self.form(
       Self.one, variables: #"{"file":null}"#, map: #"{"0":["variables.file"]}"#,
       Self.file("0", "a.png", contents: contents))
-    try await DemoServer.withServer(configuration) { server in
-      let reply = try await RawClient(server)
-        .send("POST", "/graphql", headers: Self.headers, body: form)
-      let size = try JSONValue(parsing: reply.body)["data"]?["uploadFile"]?["size"]
-      #expect(size?.intValue == contents.utf8.count, "\(reply.text)")
-    }
+    let reply = try await RawClient.reply(
+      "POST", headers: Self.headers, body: form, configuration: configuration)
+    let size = try JSONValue(parsing: reply.body)["data"]?["uploadFile"]?["size"]
+    #expect(size?.intValue == contents.utf8.count, "\(reply.text)")
   }
 
   @Test(arguments: [

@@ -13,9 +13,8 @@ private let multipart = "multipart/mixed;boundary=x;subscriptionSpec=1.0"
   private func reply(
     _ query: String = countdown, accept: String, path: String = "/graphql"
   ) async throws -> HTTPReply {
-    try await DemoServer.withServer(.patient) { server in
-      try await RawClient(server).post(query, path: path, headers: ["Accept": accept])
-    }
+    try await RawClient.reply(
+      to: query, path: path, headers: ["Accept": accept], configuration: .patient)
   }
 
   @Test(arguments: ["text/event-stream", "*/*", "text/event-stream, application/json"])
@@ -53,12 +52,10 @@ private let multipart = "multipart/mixed;boundary=x;subscriptionSpec=1.0"
   }
 
   @Test func `a subscription by GET`() async throws {
-    try await DemoServer.withServer(.patient) { server in
-      let reply = try await RawClient(server).send(
-        "GET", "/graphql?query=subscription%20%7Bcountdown(from:0)%7D",
-        headers: ["Accept": "text/event-stream"])
-      #expect(reply.text.contains(#"data: {"data":{"countdown":0}}"#))
-    }
+    let reply = try await RawClient.reply(
+      "GET", "/graphql?query=subscription%20%7Bcountdown(from:0)%7D",
+      headers: ["Accept": "text/event-stream"], configuration: .patient)
+    #expect(reply.text.contains(#"data: {"data":{"countdown":0}}"#))
   }
 
   @Test(arguments: ["application/json", "multipart/mixed, application/json"])

@@ -5,6 +5,9 @@ import NIOPosix
 
 /// Speaks HTTP over a bare connection, so that everything a server does wrong can be seen.
 struct RawClient: Sendable {
+  /// The header field of requests with JSON.
+  static let json = ["Content-Type": "application/json"]
+
   let port: Int
 
   init(_ server: LiveDemoServer) {
@@ -19,9 +22,29 @@ struct RawClient: Sendable {
     try await DemoServer.withServer(configuration) { try await body(RawClient($0), $0) }
   }
 
+  /// Sends a request to a server of its own.
+  static func reply(
+    _ method: String, _ path: String = "/graphql", headers: [String: String] = [:],
+    body: String = "", configuration: DemoServer.Configuration = DemoServer.Configuration()
+  ) async throws -> HTTPReply {
+    try await withServer(configuration) { client, _ in
+      try await client.send(method, path, headers: headers, body: body)
+    }
+  }
+
+  /// Posts an operation to a server of its own.
+  static func reply(
+    to query: String, path: String = "/graphql", headers: [String: String] = [:],
+    configuration: DemoServer.Configuration = DemoServer.Configuration()
+  ) async throws -> HTTPReply {
+    try await withServer(configuration) { client, _ in
+      try await client.post(query, path: path, headers: headers)
+    }
+  }
+
   /// Sends bytes, and reads until the server closes the connection.
-  func exchange(_ bytes: [UInt8], keepsBody: Bool = true) async throws -> HTTPReply {
-    var reply = HTTPReply(keepsBody: keepsBody)
+  func exchange(_ bytes: [UInt8]) async throws -> HTTPReply {
+    var reply = HTTPReply()
     try await connect { inbound, outbound in
       // A connection that was reset ends like one that was closed. A server that does not want to read on may
       // close it before everything is written; what it said is read all the same.
@@ -39,24 +62,21 @@ struct RawClient: Sendable {
 
   /// Sends a request that asks for the connection to be closed.
   func send(
-    _ method: String, _ path: String, headers: [String: String] = [:], body: String = "",
-    keepsBody: Bool = true
+    _ method: String, _ path: String, headers: [String: String] = [:], body: String = ""
   ) async throws -> HTTPReply {
-    try await exchange(
-      Self.request(method, path, headers: headers, body: body), keepsBody: keepsBody)
+    try await exchange(Self.request(method, path, headers: headers, body: body))
   }
 
   /// Posts an operation.
   func post(
     _ query: String, variables: JSONValue? = nil, path: String = "/graphql",
-    headers: [String: String] = [:], keepsBody: Bool = true
+    headers: [String: String] = [:]
   ) async throws -> HTTPReply {
     var members: JSONObject = ["query": .string(query)]
     members["variables"] = variables
-    let type = ["Content-Type": "application/json"]
     return try await send(
-      "POST", path, headers: type.merging(headers) { $1 },
-      body: JSONValue.object(members).jsonText(), keepsBody: keepsBody)
+      "POST", path, headers: Self.json.merging(headers) { $1 },
+      body: JSONValue.object(members).jsonText())
   }
 
   /// Lets a piece of work use a connection.
