@@ -169,13 +169,8 @@ import Testing
     }
   }
 
-  private static let retrying = """
-    - max-retry: { max_retries: 3, backoff: { base: 1ms } }
-    - fetch
-    - response-code
-    - parse
-    - cache-write
-    """
+  private static let retrying =
+    "- max-retry: { max_retries: 3, backoff: { base: 1ms } }\n" + Bench.bare
 
   @Test func `a broken query is retried from its start, a mutation is not`() async throws {
     var hurried = Bench.Setup()
@@ -205,14 +200,8 @@ import Testing
   ) async throws {
     var hurried = Bench.Setup()
     hurried.clock = ServiceClock(TestClock.jumping())
-    let chain = """
-      - max-retry: { max_retries: 1, backoff: { base: 1ms } }
-      - cache-read
-      - fetch
-      - response-code
-      - parse
-      - cache-write
-      """
+    let chain =
+      "- max-retry: { max_retries: 1, backoff: { base: 1ms } }\n- cache-read\n" + Bench.bare
     let parts = Self.users.map { Self.body($0) }
     let broken = FakeNetwork.Answer.response(
       200, headers: Self.multipart, body: parts.prefix(2).joined())

@@ -277,7 +277,7 @@ import Testing
   @Test(arguments: bad) func `bad input is an error that says what was found`(
     _ bad: Bad
   ) async throws {
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { max_message: 1KiB }")
+    let chain = Bench.fetching("max_message: 1KiB")
     try await subscribe(chain, to: bad.server) { outcome, bench, _ in
       #expect(outcome.code == bad.code, "\(outcome.message)")
       #expect(outcome.message.contains(bad.message), "\(outcome.message)")
@@ -324,8 +324,7 @@ import Testing
     try await server.with { server in
       let clock = TestClock()
       // Unused connections of other requests are kept as long, in real time.
-      let chain = Bench.plain.replacing(
-        "- fetch", with: "- fetch: { keep_alive: 30m, connect_timeout: 1h, event_timeout: 24h }")
+      let chain = Bench.fetching("keep_alive: 30m, connect_timeout: 1h, event_timeout: 24h")
       try await Bench.with(chain, url: server.url, setup: Self.setup(clock)) { bench in
         #expect(await server.log.connections == 0)
         #expect(await bench.run(SocketTests.document).error == nil)

@@ -255,9 +255,7 @@ import Testing
 
   // MARK: Proxies and TLS
 
-  private func through(_ proxy: String) -> String {
-    Bench.plain.replacing("- fetch", with: "- fetch: { proxy: \"\(proxy)\" }")
-  }
+  private func through(_ proxy: String) -> String { Bench.fetching("proxy: \"\(proxy)\"") }
 
   @Test func `connections go through the tunnel of a proxy`() async throws {
     let script: [RawServer.Step] =
@@ -375,8 +373,7 @@ import Testing
   @Test(.enabled(if: TestCertificates.shared != nil, "there is no openssl"))
   func `TLS has the settings of fetch`() async throws {
     let certificates = try #require(TestCertificates.shared)
-    let chain = Bench.plain.replacing(
-      "- fetch", with: "- fetch: { tls: { ca_file: \(certificates.path("ca.pem")) } }")
+    let chain = Bench.fetching("tls: { ca_file: \(certificates.path("ca.pem")) }")
     try await RawServer.withServer(Self.whole, tls: certificates.server(.good)) { server in
       let outcome = try await run(chain, "wss://localhost:\(server.port)/graphql")
       #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
@@ -428,18 +425,15 @@ import Testing
     let own =
       "client_certificate: \(certificates.path("client.pem")), "
       + "client_key: \(certificates.path("client.key"))"
-    @Sendable func chain(_ tls: String) -> String {
-      Bench.plain.replacing("- fetch", with: "- fetch: { tls: { \(tls) } }")
-    }
     try await RawServer.withServer(Self.whole, tls: strict) { server in
       let url = "wss://localhost:\(server.port)/graphql"
-      let refused = try await run(chain(trusting), url)
+      let refused = try await run(Bench.fetching("tls: { \(trusting) }"), url)
       #expect(refused.code == .tlsFailed, "\(refused.message)")
       #expect(refused.message.contains("tls.client_certificate"), "\(refused.message)")
     }
     try await RawServer.withServer(Self.whole, tls: strict) { server in
       let url = "wss://localhost:\(server.port)/graphql"
-      let outcome = try await run(chain("\(trusting), \(own)"), url)
+      let outcome = try await run(Bench.fetching("tls: { \(trusting), \(own) }"), url)
       #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")
     }
   }
@@ -447,7 +441,7 @@ import Testing
   @Test func `connections go over a Unix domain socket`() async throws {
     let path = NSTemporaryDirectory() + "socket-\(UUID().uuidString.prefix(8))"
     defer { try? FileManager.default.removeItem(atPath: path) }
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { unix_socket: \(path) }")
+    let chain = Bench.fetching("unix_socket: \(path)")
     try await RawServer.withServer(Self.whole, socket: path) { server in
       let outcome = try await run(chain, "ws://server.invalid/graphql")
       #expect(outcome.texts == [SocketTests.payload("Ada")], "\(outcome.message)")

@@ -294,9 +294,7 @@ import Testing
   ) async throws {
     let clock = TestClock()
     // Connecting has a limit in real time, too. Without a frame, the same limit ends on the clock.
-    let chain =
-      frame == nil
-      ? Bench.plain : Bench.plain.replacing("- fetch", with: "- fetch: { connect_timeout: 1h }")
+    let chain = frame == nil ? Bench.plain : Bench.fetching("connect_timeout: 1h")
     try await Bench.withServer(
       script, chain: chain, isSocket: true, setup: .init(networkClock: ServiceClock(clock))
     ) { bench, server in
@@ -338,8 +336,7 @@ import Testing
     let script = RawServer.Step.greeted(.message(Self.complete()))
     let clock = TestClock()
     // Closed before the first ping is due, whose answer takes real time.
-    let chain = Bench.plain.replacing(
-      "- fetch", with: "- fetch: { connect_timeout: 1h, keep_alive: 5s }")
+    let chain = Bench.fetching("connect_timeout: 1h, keep_alive: 5s")
     try await Bench.withServer(
       script, chain: chain, isSocket: true, setup: .init(networkClock: ServiceClock(clock))
     ) { bench, server in

@@ -7,9 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct AuditPluginTests {
   private static func chain(_ options: String) -> String {
-    "- audit: { \(options) }\n- cache-read: { policy: cache-and-network }\n"
-      + Bench.plain.replacing(
-        "- logging: { headers: true }\n", with: "")
+    "- audit: { \(options) }\n- cache-read: { policy: cache-and-network }\n" + Bench.bare
   }
 
   private func bench<Result: Sendable>(
@@ -119,8 +117,7 @@ import Testing
     }
     setup.transport = FakeNetwork(
       .failure(.connectionFailed, .notSent), .body(#"{"data":{"rename":{"name":"Bo"}}}"#))
-    let chain =
-      "- audit: { file: \"${env:DIR}/a\" }\n- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
+    let chain = "- audit: { file: \"${env:DIR}/a\" }\n" + Bench.retrying
     try await Bench.with(chain, setup: setup) { bench in
       for _ in 0..<2 { #expect(await bench.run(Bench.rename).error == nil) }
       let found = try lines(bench, "outcome", "id")

@@ -74,8 +74,7 @@ import Testing
   private static let query = #"query User { user(id: "U_1") { id login name } }"#
 
   private func chain(_ policy: CachePolicy) -> String {
-    "- cache-read: { policy: \(policy) }\n"
-      + Bench.plain.split(separator: "\n").dropFirst().joined(separator: "\n")
+    "- cache-read: { policy: \(policy) }\n" + Bench.bare
   }
 
   private func summary(_ outcome: Outcome) -> [String] {
@@ -169,9 +168,7 @@ import Testing
     _ policy: ErrorReadPolicy, _ store: Bench.StoreKind
   ) async throws {
     let query = #"{ trouble { ok error(message: "no \#(Bench.canary)") } }"#
-    let chain =
-      "- cache-read: { errors: \(policy.rawValue) }\n"
-      + Bench.plain.split(separator: "\n").dropFirst().joined(separator: "\n")
+    let chain = "- cache-read: { errors: \(policy.rawValue) }\n" + Bench.bare
     try await DemoServer.withServer { server in
       try await Bench.with(chain, url: server.url, setup: .init(store: store)) { bench in
         let outcomes = [await bench.run(query), await bench.run(query)]
@@ -189,18 +186,11 @@ import Testing
 
   @Test func `a token is not renewed for the stored error of an earlier one`() async throws {
     let query = #"{ trouble { error(code: "UNAUTHENTICATED") } }"#
-    let chain = """
-      - max-retry
-      - token-refresh: { env: CANARY }
-      - cache-read: { errors: replay }
-      - fetch
-      - response-code
-      - parse
-      - cache-write
-      """
-    var setup = Bench.Setup()
-    setup.variables = ["CANARY": Bench.canary]
-    try await DemoServer.withServer { [setup] server in
+    let chain =
+      "- max-retry\n- token-refresh: { env: CANARY }\n- cache-read: { errors: replay }\n"
+      + Bench.bare
+    let setup = Bench.Setup(variables: ["CANARY": Bench.canary])
+    try await DemoServer.withServer { server in
       try await Bench.with(chain, url: server.url, setup: setup) { bench in
         let filler = Bench(
           runner: PipelineRunner(

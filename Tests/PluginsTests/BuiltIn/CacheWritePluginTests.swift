@@ -144,7 +144,7 @@ import Testing
 
   @Test func `a large response is streamed into a file, and read from there`() async throws {
     try await DemoServer.withServer { server in
-      let chain = "- cache-read\n- fetch\n- response-code\n- parse\n- cache-write"
+      let chain = "- cache-read\n" + Bench.bare
       try await Bench.with(chain, url: server.url, setup: .init(store: .sqlite)) { bench in
         let first = await bench.run(Self.feed)
         #expect(first.sources == [.server], "\(first.message)")

@@ -7,8 +7,7 @@ import Testing
     document: String = Bench.user
   ) async throws -> (outcome: Outcome, log: [String], store: String) {
     let chain =
-      "- error-tap\(options.isEmpty ? "" : ": { \(options) }")\n- cache-read\n- fetch\n"
-      + "- response-code\n- parse\n- cache-write"
+      "- error-tap\(options.isEmpty ? "" : ": { \(options) }")\n- cache-read\n" + Bench.bare
     return try await Bench.with(chain, setup: .init(transport: FakeNetwork(network))) { bench in
       let outcome = await bench.run(document, policy: policy)
       let log = bench.log.leveledLines.filter { $0.contains("_error operation=") }

@@ -20,7 +20,7 @@ import Testing
     let options =
       "timeout: 1s, connect_timeout: 2s, idle_timeout: 3s, max_body: 4KiB, max_ratio: 5, "
       + "max_headers: 6KiB, min_throughput: 7KiB"
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { \(options) }")
+    let chain = Bench.fetching(options)
     var expected = HTTPLimits()
     expected.total = .seconds(1)
     expected.connect = .seconds(2)
@@ -39,7 +39,7 @@ import Testing
     let answer = HTTPText.response(headers: ["X-Long: " + String(repeating: "a", count: 1_000)])
     try await RawServer.withServer([.request, .send(answer)]) { server in
       for (limit, code) in [("900B", ChainError.Code.limitExceeded), ("2KiB", nil)] {
-        let chain = Bench.plain.replacing("- fetch", with: "- fetch: { max_headers: \(limit) }")
+        let chain = Bench.fetching("max_headers: \(limit)")
         try await Bench.with(chain, url: server.url) { bench in
           let outcome = await bench.run()
           #expect(outcome.code == code, "\(outcome.message)")
@@ -53,7 +53,7 @@ import Testing
     let answer = HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzipBomb)
     try await RawServer.withServer([.request, .send(answer)]) { server in
       for (ratio, code) in [("100", ChainError.Code.limitExceeded), ("2000", nil)] {
-        let chain = Bench.plain.replacing("- fetch", with: "- fetch: { max_ratio: \(ratio) }")
+        let chain = Bench.fetching("max_ratio: \(ratio)")
         try await Bench.with(chain, url: server.url) { bench in
           let outcome = await bench.run()
           #expect(outcome.code == code, "\(outcome.message)")

@@ -9,14 +9,6 @@ import Testing
 @testable import GQLRunPlugins
 
 @Suite(.timeLimit(.minutes(10))) struct HTTPBatchPluginTests {
-  private static let chain = """
-    - http-batch: { window: 10s, max: MAX }
-    - fetch
-    - response-code
-    - parse
-    - cache-write
-    """
-
   private static func request(
     _ number: Int, _ type: String = "query", policy: CachePolicy = .networkOnly
   ) throws -> GraphQLRequest {
@@ -35,10 +27,9 @@ import Testing
     clock: ServiceClock = ServiceClock(TestClock()),
     body: @Sendable (Bench) async throws -> Void
   ) async throws {
+    let chain = before + "- http-batch: { window: 10s, max: \(options) }\n" + Bench.bare
     let setup = Bench.Setup(clock: clock, transport: network)
-    try await Bench.with(
-      before + Self.chain.replacing("MAX", with: options), url: "http://127.0.0.1:1/graphql",
-      setup: setup, body: body)
+    try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup, body: body)
   }
 
   /// Begins an operation.

@@ -4,15 +4,6 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct LoggingPluginTests {
-  private static let rest = """
-
-    - cache-read
-    - fetch
-    - response-code
-    - parse
-    - cache-write
-    """
-
   /// The lines of some operations, each of which takes 12 ms on the network.
   private func lines(
     _ entries: String, _ network: FakeNetwork.Answer..., custom: String = "", operations: Int = 1,
@@ -25,7 +16,8 @@ import Testing
     let fake = FakeNetwork(answers, before: { clock.advance(by: took) })
     setup.transport = fake
     return try await Bench.with(
-      entries + Self.rest, url: "http://localhost/graphql?key=hidden", setup: setup
+      entries + "\n- cache-read\n" + Bench.bare, url: "http://localhost/graphql?key=hidden",
+      setup: setup
     ) { bench in
       for _ in 0..<operations {
         _ = await bench.run { request in

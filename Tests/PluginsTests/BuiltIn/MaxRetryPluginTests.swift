@@ -278,10 +278,7 @@ import Testing
   @Test func `a result of the cache is not shown again when the network is retried`() async throws {
     let network = FakeNetwork(.response(503), .ok)
     let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
-    let chain =
-      "- max-retry\n- cache-read: { policy: cache-and-network }\n"
-      + Bench.plain.dropFirst(
-        "- logging: { headers: true }\n".count)
+    let chain = "- max-retry\n- cache-read: { policy: cache-and-network }\n" + Bench.bare
     try await Bench.with(chain, setup: setup) { bench in
       try await bench.prime()
       let outcome = await bench.run()

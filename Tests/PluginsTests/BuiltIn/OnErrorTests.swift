@@ -138,7 +138,7 @@ import Testing
     let network = FakeNetwork(refusal, Self.supported, .ok) {
       for _ in 0..<1_000 { await Task.yield() }
     }
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { on_error: null }")
+    let chain = Bench.fetching("on_error: null")
     let outcomes = try await Bench.with(chain, setup: .init(transport: network)) { bench in
       async let first = bench.run { $0.additionalHeaders[.userAgent] = "a" }
       async let second = bench.run { $0.additionalHeaders[.userAgent] = "b" }
@@ -179,8 +179,7 @@ import Testing
     ("on_error: nothing", "null"), ("on_error:", "write a value"),
   ])
   func `wrong options are found`(options: String, message: String) {
-    let findings = Bench.findings(
-      Bench.plain.replacing("- fetch", with: "- fetch: { \(options) }"))
+    let findings = Bench.findings(Bench.fetching(options))
     #expect(findings.count == 1)
     #expect(findings.first?.contains(message) == true, "\(findings)")
   }

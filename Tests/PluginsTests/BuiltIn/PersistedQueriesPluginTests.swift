@@ -14,10 +14,7 @@ import Testing
     - max-retry: { max_retries: \(retries), backoff: { base: 0s } }
     - cache-read: { policy: network-only }
     - apq\(options.isEmpty ? "" : ": { \(options) }")
-    - fetch
-    - response-code
-    - parse
-    - cache-write
+    \(Bench.bare)
     """
   }
 

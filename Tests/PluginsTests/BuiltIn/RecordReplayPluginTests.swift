@@ -340,13 +340,7 @@ import Testing
     let file = File()
     let query = #"query User { user(id: "U_1") { id login } }"#
     let recorded = try await DemoServer.withServer { server in
-      let chain = """
-        - record-replay: { file: "${env:FILE}", mode: record }
-        - fetch
-        - response-code
-        - parse
-        - cache-write
-        """
+      let chain = "- record-replay: { file: \"${env:FILE}\", mode: record }\n" + Bench.bare
       return try await Bench.with(
         chain, url: server.url, setup: .init(variables: ["FILE": file.path])
       ) { await $0.run(query) }

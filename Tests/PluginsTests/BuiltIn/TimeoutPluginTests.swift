@@ -144,7 +144,7 @@ import Testing
     let clock = TestClock()
     let chain =
       "- cache-read: { policy: network-first }\n- max-retry\n- timeout: { total: 30s }\n"
-      + Bench.plain.dropFirst("- logging: { headers: true }\n".count)
+      + Bench.bare
     let (asked, ask) = AsyncStream.makeStream(of: Void.self)
     let network = FakeNetwork(.silence, before: { ask.yield() })
     try await Bench.with(chain, setup: setup(clock, network)) { bench in

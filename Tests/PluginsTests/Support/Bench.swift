@@ -10,14 +10,23 @@ import HTTPTypes
 struct Bench: Sendable {
   /// What the chain sends in a header field, and what must be seen nowhere.
   static let canary = "canary-7f3a91"
-  /// The chain without options, with every line and field logged.
-  static let plain = """
-    - logging: { headers: true }
+  /// The chain without options.
+  static let bare = """
     - fetch
     - response-code
     - parse
     - cache-write
     """
+  /// The chain without options, with every line and field logged.
+  static let plain = "- logging: { headers: true }\n" + bare
+  /// The plain chain below retries that have no delay.
+  static let retrying = "- max-retry: { backoff: { base: 0s } }\n" + plain
+
+  /// The plain chain with options of `fetch`.
+  static func fetching(_ options: String) -> String {
+    plain.replacing("- fetch", with: "- fetch: { \(options) }")
+  }
+
   static let user = #"query User { user(id: "1") { id name } }"#
   /// What comes of ``user`` when the answer is ``HTTPText/user``.
   static let answered = #"{"data":{"user":{"id":"1","name":"Ada"}}}"#

@@ -12,10 +12,7 @@ import Testing
     - logging: { headers: true }
     - cache-read
     - token-refresh: { \(options) }
-    - fetch
-    - response-code
-    - parse
-    - cache-write
+    \(Bench.bare)
     """
   }
 

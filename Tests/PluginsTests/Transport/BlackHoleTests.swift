@@ -25,7 +25,7 @@ private final class BlackHole: Sendable {
     async throws
   {
     let hole = try BlackHole()
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { connect_timeout: 200ms }")
+    let chain = Bench.fetching("connect_timeout: 200ms")
     try await Bench.with(chain, url: "http://127.0.0.1:\(hole.port)/graphql") { bench in
       try await bench.prime()
       let before = await bench.dump()

@@ -131,9 +131,9 @@ import Testing
 
   @Test func `fault 7: a mutation on a kept connection that closes is not sent again`() async throws
   {
-    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
     try await Bench.withServer(
-      [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed], chain: chain
+      [.request, .send(Self.ok), .request], [.request, .send(Self.ok), .untilClosed],
+      chain: Bench.retrying
     ) { bench, server in
       _ = await bench.run()
       let outcome = await bench.run(Bench.rename)
@@ -149,8 +149,7 @@ import Testing
   func `fault 6: a mutation whose answer did not come is not sent again`(
     _ script: [RawServer.Step]
   ) async throws {
-    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-    try await Bench.withServer(script, chain: chain) { bench, server in
+    try await Bench.withServer(script, chain: Bench.retrying) { bench, server in
       try await bench.prime()
       let before = await bench.dump()
       let outcome = await bench.run(Bench.rename)
@@ -163,8 +162,7 @@ import Testing
   }
 
   @Test func `max-retry repeats a query whose connection closed before the answer`() async throws {
-    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-    try await Bench.withServer([.request], [.request, .send(Self.ok)], chain: chain) {
+    try await Bench.withServer([.request], [.request, .send(Self.ok)], chain: Bench.retrying) {
       bench, server in
       let outcome = await bench.run()
       #expect(outcome.results.map(\.attempt) == [2])

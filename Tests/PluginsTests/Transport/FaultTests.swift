@@ -277,8 +277,7 @@ import Testing
     let script: [RawServer.Step] = [.send(HTTPText.response("400 Bad Request")), .untilClosed]
     try await RawServer.withServer(script) { server in
       let url = "https://127.0.0.1:\(server.port)/graphql"
-      let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-      try await Bench.with(chain, url: url) { bench in
+      try await Bench.with(Bench.retrying, url: url) { bench in
         let outcome = await bench.run()
         #expect(outcome.code == .tlsFailed, "\(outcome.message)")
         #expect(outcome.failure?.delivery == .notSent)

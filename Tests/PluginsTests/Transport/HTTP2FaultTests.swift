@@ -57,10 +57,8 @@ struct HTTP2FaultTests {
     check: @escaping @Sendable (Outcome, RawServer) async throws -> Void
   ) async throws {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
-    let chain =
-      "- max-retry: { backoff: { base: 0s } }\n"
-      + Bench.plain.replacing(
-        "- fetch", with: "- fetch: { \(fetch)tls: { ca_file: \(certificates.path("ca.pem")) } }")
+    let chain = Bench.retrying.replacing(
+      "- fetch", with: "- fetch: { \(fetch)tls: { ca_file: \(certificates.path("ca.pem")) } }")
     try await RawServer.withServer(scripts, tls: tls) { server in
       let url = "https://localhost:\(server.port)/graphql"
       try await Bench.with(chain, url: url, setup: setup) { bench in
@@ -94,8 +92,7 @@ struct HTTP2FaultTests {
     let recorder = ExchangeRecorder()
     let setup = Bench.Setup(transport: RecordingTransport(sockets, recorder: recorder))
     let ca = certificates.path("ca.pem")
-    let chain = Bench.plain.replacing(
-      "- fetch", with: "- fetch: { connect_timeout: 1h, tls: { ca_file: \(ca) } }")
+    let chain = Bench.fetching("connect_timeout: 1h, tls: { ca_file: \(ca) }")
     try await RawServer.withServer([Self.script(Self.good)], tls: tls) { [setup] server in
       let url = "https://localhost:\(server.port)/graphql"
       _ = try await Bench.with(chain, url: url, setup: setup) { await $0.run() }
@@ -211,7 +208,7 @@ struct HTTP2FaultTests {
   @Test func `after a broken connection the next request uses a new one`() async throws {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let ca = certificates.path("ca.pem")
-    let chain = Bench.plain.replacing("- fetch", with: "- fetch: { tls: { ca_file: \(ca) } }")
+    let chain = Bench.fetching("tls: { ca_file: \(ca) }")
     let scripts = [Self.script(Array("no frames here".utf8)), Self.script(Self.good)]
     try await RawServer.withServer(scripts, tls: tls) { server in
       let url = "https://localhost:\(server.port)/graphql"

@@ -5,8 +5,7 @@ import Testing
 /// Fault 38 and how proxies are chosen.
 @Suite(.timeLimit(.minutes(10))) struct ProxyTests {
   private func chain(_ fetch: String) -> String {
-    "- max-retry: { backoff: { base: 0s } }\n"
-      + Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")
+    Bench.retrying.replacing("- fetch", with: "- fetch: { \(fetch) }")
   }
 
   private func refusal(

@@ -4,10 +4,6 @@ import Testing
 
 /// Faults 27 to 29, and redirects that are followed.
 @Suite(.timeLimit(.minutes(10))) struct RedirectTests {
-  private func chain(_ fetch: String) -> String {
-    Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")
-  }
-
   private func moved(_ status: Int, _ location: String) -> [UInt8] {
     HTTPText.response(
       "\(status) Moved", type: nil, headers: ["Location: \(location)"], body: "")
@@ -18,7 +14,8 @@ import Testing
     let script: [RawServer.Step] = [
       .request, .send(moved(status, "/v2/graphql?x=1")), .request, .send(HTTPText.response()),
     ]
-    try await Bench.withServer(script, chain: chain("redirects: same-origin")) { bench, server in
+    try await Bench.withServer(script, chain: Bench.fetching("redirects: same-origin")) {
+      bench, server in
       let outcome = await bench.run(Bench.rename)
       #expect(outcome.failure == nil || outcome.code == .malformedResponse)
       let requests = await server.log.requests
@@ -31,7 +28,7 @@ import Testing
   @Test(arguments: [301, 302, 303])
   func `fault 27: no redirect turns a POST into a GET`(_ status: Int) async throws {
     try await Bench.withServer(
-      [.request, .send(moved(status, "/v2"))], chain: chain("redirects: any-origin")
+      [.request, .send(moved(status, "/v2"))], chain: Bench.fetching("redirects: any-origin")
     ) { bench, server in
       let outcome = await bench.run()
       #expect(outcome.code == .redirectRefused)
@@ -47,7 +44,8 @@ import Testing
     let script: [RawServer.Step] = [
       .request, .send(moved(302, "/elsewhere")), .request, .send(HTTPText.response()),
     ]
-    try await Bench.withServer(script, chain: chain("redirects: same-origin")) { bench, server in
+    try await Bench.withServer(script, chain: Bench.fetching("redirects: same-origin")) {
+      bench, server in
       let outcome = await bench.run { $0.method = .get }
       #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
       #expect(await server.log.requests.last?.hasPrefix("GET /elsewhere") == true)
@@ -61,7 +59,8 @@ import Testing
     let script: [RawServer.Step] = [
       .request, .send(moved(status, "/elsewhere")), .request, .send(HTTPText.response()),
     ]
-    try await Bench.withServer(script, chain: chain("redirects: same-origin")) { bench, server in
+    try await Bench.withServer(script, chain: Bench.fetching("redirects: same-origin")) {
+      bench, server in
       let outcome = await bench.run { $0.method = .query }
       #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
       let requests = await server.log.requests
@@ -82,14 +81,14 @@ import Testing
       try await RawServer.withServer(
         [.request, .send(moved(307, "\(other.url)?key=hidden")), .untilClosed]
       ) { server in
-        try await Bench.with(chain("redirects: same-origin"), url: server.url) { bench in
+        try await Bench.with(Bench.fetching("redirects: same-origin"), url: server.url) { bench in
           let outcome = await bench.run()
           #expect(outcome.code == .redirectRefused)
           #expect(outcome.message.contains("is another server"), "\(outcome.message)")
           #expect(!outcome.message.contains("hidden"))
           #expect(await other.log.connections == 0)
         }
-        try await Bench.with(chain("redirects: any-origin"), url: server.url) { bench in
+        try await Bench.with(Bench.fetching("redirects: any-origin"), url: server.url) { bench in
           let outcome = await bench.run {
             $0.additionalHeaders[.cookie] = "session=1"
             $0.additionalHeaders[.acceptLanguage] = "pt"
@@ -114,7 +113,7 @@ import Testing
   @Test func `fault 29: a redirect loop ends after as many as the file allows`() async throws {
     let hop: [RawServer.Step] = [.request, .send(moved(308, "/graphql"))]
     try await Bench.withServer(
-      hop + hop + hop + hop + hop, chain: chain("redirects: same-origin, max_redirects: 2")
+      hop + hop + hop + hop + hop, chain: Bench.fetching("redirects: same-origin, max_redirects: 2")
     ) { bench, server in
       let outcome = await bench.run()
       #expect(outcome.code == .redirectRefused)
@@ -132,7 +131,7 @@ import Testing
     async throws
   {
     try await Bench.withServer(
-      [.request, .send(moved(307, target))], chain: chain("redirects: any-origin")
+      [.request, .send(moved(307, target))], chain: Bench.fetching("redirects: any-origin")
     ) { bench, _ in
       let outcome = await bench.run()
       #expect(outcome.code == .redirectRefused)
@@ -145,7 +144,7 @@ import Testing
     let network = FakeNetwork(
       .response(307, headers: ["Location": "http://localhost/graphql"]), .ok)
     try await Bench.with(
-      chain("redirects: any-origin"), url: "https://localhost/graphql",
+      Bench.fetching("redirects: any-origin"), url: "https://localhost/graphql",
       setup: .init(transport: network)
     ) { bench in
       let outcome = await bench.run()

@@ -13,8 +13,7 @@ struct TLSFaultTests {
   }
 
   private func chain(_ tls: String) -> String {
-    "- max-retry: { backoff: { base: 0s } }\n"
-      + Bench.plain.replacing("- fetch", with: "- fetch: { http2: false, tls: { \(tls) } }")
+    Bench.retrying.replacing("- fetch", with: "- fetch: { http2: false, tls: { \(tls) } }")
   }
 
   private var trusting: String { "ca_file: \(certificates.path("ca.pem"))" }

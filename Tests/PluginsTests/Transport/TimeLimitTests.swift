@@ -7,10 +7,6 @@ import Testing
 /// Connecting has a limit in real time. It is as long as possible, so that a busy machine does not exceed it: an hour, or
 /// a second less than the time without data that the test expects before the head.
 @Suite(.timeLimit(.minutes(10))) struct TimeLimitTests {
-  private func chain(_ fetch: String) -> String {
-    Bench.plain.replacing("- fetch", with: "- fetch: { \(fetch) }")
-  }
-
   private func setup(
     _ clock: TestClock, change: @escaping @Sendable (inout Pipeline) -> Void = { _ in }
   ) -> Bench.Setup {
@@ -63,7 +59,7 @@ import Testing
       .request, .run { clock.advance(by: .seconds(30)) }, .untilClosed,
     ]
     try await Bench.withServer(
-      script, chain: chain("connect_timeout: 29s"), setup: setup(clock)
+      script, chain: Bench.fetching("connect_timeout: 29s"), setup: setup(clock)
     ) { bench, server in
       try await expectGivenUp(
         bench, server, delivery: .unknown, message: ["no data arrived for 30s", "idle_timeout"])
@@ -77,7 +73,7 @@ import Testing
     let script: [RawServer.Step] = [.request, .send(begun), .untilClosed]
     let setup = setup(clock) { $0.entries.insert(.eachChunk { signal.yield() }, at: 1) }
     // The mover may be ahead of the reader by any number of seconds: the total time must not end first.
-    let chain = chain("timeout: 24h, connect_timeout: 1h, idle_timeout: 10s")
+    let chain = Bench.fetching("timeout: 24h, connect_timeout: 1h, idle_timeout: 10s")
     try await Bench.withServer(script, chain: chain, setup: setup) { bench, server in
       try await bench.prime()
       let before = await bench.dump()
@@ -109,7 +105,7 @@ import Testing
     ]
     let help =
       "all 1 are in use, such as by subscriptions; raise the option max_connections of fetch"
-    let chain = chain("max_connections: 1, connect_timeout: 1h, event_timeout: 10s")
+    let chain = Bench.fetching("max_connections: 1, connect_timeout: 1h, event_timeout: 10s")
     try await Bench.withServer(script, chain: chain, setup: setup(clock)) { bench, server in
       let first = bench.runner.execute(try Bench.request(document))
       #expect(try await first.next()?.source == .server)
@@ -133,7 +129,7 @@ import Testing
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
     let head = HTTPText.response(headers: ["Content-Length: 900"], body: "")
     let setup = setup(clock) { $0.entries.insert(.onHead { signal.yield() }, at: 1) }
-    let chain = chain("timeout: 24h, connect_timeout: 1h, idle_timeout: 2s")
+    let chain = Bench.fetching("timeout: 24h, connect_timeout: 1h, idle_timeout: 2s")
     try await Bench.withServer([.request, .send(head), .untilClosed], chain: chain, setup: setup) {
       bench, server in
       async let running = bench.run()
@@ -167,7 +163,7 @@ import Testing
           signal.yield()
         }, at: 1)
     }
-    let chain = chain("timeout: 20s, connect_timeout: 1h, idle_timeout: 10s")
+    let chain = Bench.fetching("timeout: 20s, connect_timeout: 1h, idle_timeout: 10s")
     try await Bench.withServer(script, chain: chain, setup: setup) { bench, server in
       try await expectGivenUp(
         bench, server, delivery: .answered, message: ["took longer than 20s", "option timeout"]
@@ -182,7 +178,7 @@ import Testing
     let script: [RawServer.Step] =
       [.request, .send("HTTP/1.1 200 OK\r\nX-Drip: ")] + (0..<25).flatMap { _ in drip }
       + [.untilClosed]
-    let chain = chain("timeout: 20s, connect_timeout: 29s, idle_timeout: 30s")
+    let chain = Bench.fetching("timeout: 20s, connect_timeout: 29s, idle_timeout: 30s")
     try await Bench.withServer(script, chain: chain, setup: setup(clock)) { bench, server in
       try await expectGivenUp(
         bench, server, delivery: .unknown, message: ["did not answer within 20s"])
@@ -195,7 +191,7 @@ import Testing
       .send("HTTP/1.1 102 Processing\r\n\r\n"), .run { clock.advance(by: .milliseconds(100)) },
     ]
     let script = [.request] + (0..<250).flatMap { _ in interim } + [.untilClosed]
-    let chain = chain("timeout: 20s, connect_timeout: 29s, idle_timeout: 30s")
+    let chain = Bench.fetching("timeout: 20s, connect_timeout: 29s, idle_timeout: 30s")
     try await Bench.withServer(script, chain: chain, setup: setup(clock)) { bench, server in
       try await expectGivenUp(
         bench, server, delivery: .unknown, message: ["did not answer within 20s"])
@@ -222,7 +218,7 @@ import Testing
           signal.yield()
         }, at: 1)
     }
-    let chain = chain("connect_timeout: 1h, idle_timeout: 10s")
+    let chain = Bench.fetching("connect_timeout: 1h, idle_timeout: 10s")
     try await Bench.withServer(script, chain: chain, setup: setup) { bench, _ in
       let outcome = await bench.run()
       #expect(outcome.message == "")
@@ -247,7 +243,7 @@ import Testing
         }),
     ]
     let setup = setup(clock) { $0.entries.insert(.eachChunk { signal.yield() }, at: 1) }
-    let chain = chain(
+    let chain = Bench.fetching(
       "timeout: 24h, connect_timeout: 1h, idle_timeout: 10s, min_throughput: 1KiB")
     try await Bench.withServer(script, chain: chain, setup: setup) { bench, server in
       try await expectGivenUp(

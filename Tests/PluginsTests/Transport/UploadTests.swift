@@ -127,10 +127,9 @@ import Testing
   @Test func `a retry reads the file again`() async throws {
     let busy = HTTPText.response(
       "503 Service Unavailable", headers: ["Connection: close"], body: "busy")
-    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
     try await Bench.withServer(
       [.request, .send(busy)],
-      [.request, .send(HTTPText.response(body: Self.found)), .untilClosed], chain: chain
+      [.request, .send(HTTPText.response(body: Self.found)), .untilClosed], chain: Bench.retrying
     ) { bench, server in
       let path = "\(bench.folder)/f.txt"
       try Data("contents of a file".utf8).write(to: URL(filePath: path))
@@ -147,8 +146,7 @@ import Testing
   }
 
   @Test func `a mutation that was lost is not sent again`() async throws {
-    let chain = "- max-retry: { backoff: { base: 0s } }\n" + Bench.plain
-    try await Bench.withServer([.bytes(1), .reset], chain: chain) { bench, server in
+    try await Bench.withServer([.bytes(1), .reset], chain: Bench.retrying) { bench, server in
       let outcome = await bench.outcome(
         of: try Self.request(Self.mutation, Self.large(in: bench)))
       #expect(outcome.code == .connectionClosed, "\(outcome)")
@@ -196,10 +194,7 @@ import Testing
       - deduplicate
       - cache-read
       - apq: { query_method: GET }
-      - fetch
-      - response-code
-      - parse
-      - cache-write
+      \(Bench.bare)
       """
     try await Bench.with(chain, url: "http://127.0.0.1:1/graphql", setup: setup) { bench in
       let request = try Self.request(Self.query, Self.small(), policy: .cacheFirst)
