@@ -9,7 +9,6 @@ import Testing
   private static let document = """
     query User { user(id: "1") { id name ... @defer(label: "bio") { bio } } }
     """
-  private static let multipart = ["Content-Type": #"multipart/mixed; boundary="-""#]
   private static let first = """
     {"data":{"user":{"__typename":"User","id":"1","name":"Ada"}},
      "pending":[{"id":"0","path":["user"],"label":"bio"}],"hasNext":true}
@@ -18,11 +17,13 @@ import Testing
     {"hasNext":false,"completed":[{"id":"0"}],"incremental":[{"data":{"bio":"…"},"id":"0"}]}
     """
 
-  private static func body(_ messages: String...) -> String {
-    messages.map { "\r\n---\r\nContent-Type: application/json\r\n\r\n\($0)" }.joined()
-  }
-
   private static let end = "\r\n-----\r\n"
+
+  /// A response with these parts.
+  private static func parts(_ messages: [String], end: String = end) -> FakeNetwork.Answer {
+    let parts = messages.map { "\r\n---\r\nContent-Type: application/json\r\n\r\n\($0)" }
+    return .body(parts.joined() + end, type: #"multipart/mixed; boundary="-""#)
+  }
 
   private func run(
     _ document: String = document, _ chain: String = Bench.plain, to answers: FakeNetwork.Answer...,
@@ -39,31 +40,25 @@ import Testing
   }
 
   @Test func `each part is a result that grows, and its records are in the store`() async throws {
-    try await run(
-      to: .response(
-        200, headers: Self.multipart, body: Self.body(Self.first, Self.last) + Self.end)
-    ) { outcome, bench, _ in
+    try await run(to: Self.parts([Self.first, Self.last])) { outcome, bench, _ in
       #expect(outcome.error == nil)
       #expect(
-        outcome.texts == [
-          #"{"data":{"user":{"id":"1","name":"Ada"}}}"#,
-          #"{"data":{"user":{"id":"1","name":"Ada","bio":"…"}}}"#,
-        ])
+        outcome.texts
+          == [Bench.answered, #"{"data":{"user":{"id":"1","name":"Ada","bio":"…"}}}"#])
       #expect(outcome.pending == [["bio"], []])
       #expect(await bench.dump().contains(#""bio":"…""#))
     }
   }
 
   @Test func `only operations with the directives accept parts`() async throws {
-    let ok = FakeNetwork.Answer.body(HTTPText.user)
-    try await run(to: ok) { outcome, _, network in
+    try await run(to: .ok) { outcome, _, network in
       #expect(outcome.texts.count == 1)
       #expect(
         await network.requests.first?.head.headerFields[.accept]
           == "multipart/mixed;incrementalSpec=v0.2, multipart/mixed;deferSpec=20220824, "
           + "application/graphql-response+json, application/json;q=0.9")
     }
-    try await run(Bench.user, to: ok) { _, _, network in
+    try await run(Bench.user, to: .ok) { _, _, network in
       #expect(
         await network.requests.first?.head.headerFields[.accept]
           == "application/graphql-response+json, application/json;q=0.9")
@@ -73,13 +68,9 @@ import Testing
   @Test func `parts that were not asked for are read, and a single part is a result`()
     async throws
   {
-    let message = #"{"data":{"user":{"__typename":"User","id":"1","name":"Ada"}}}"#
-    try await run(
-      Bench.user,
-      to: .response(200, headers: Self.multipart, body: Self.body(message) + Self.end)
-    ) { outcome, _, _ in
+    try await run(Bench.user, to: Self.parts([HTTPText.user])) { outcome, _, _ in
       #expect(outcome.error == nil)
-      #expect(outcome.texts == [#"{"data":{"user":{"id":"1","name":"Ada"}}}"#])
+      #expect(outcome.texts == [Bench.answered])
     }
   }
 
@@ -89,10 +80,7 @@ import Testing
   func `a first part without data has none, and one with null has it`(
     _ part: String
   ) async throws {
-    try await run(
-      to: .response(
-        200, headers: Self.multipart, body: Self.body(part + #","hasNext":false}"#) + Self.end)
-    ) { outcome, _, _ in
+    try await run(to: Self.parts([part + #","hasNext":false}"#])) { outcome, _, _ in
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(outcome.texts == [part + "}"])
       #expect(outcome.delivered == [[part.contains("data") ? " null" : " "]])
@@ -123,10 +111,7 @@ import Testing
     _ last: String, _ message: String?
   ) async throws {
     try await run(
-      "query Users { users @stream { id name } }",
-      to: .response(
-        200, headers: Self.multipart,
-        body: Self.users.map { Self.body($0) }.joined() + Self.body(last))
+      "query Users { users @stream { id name } }", to: Self.parts(Self.users + [last], end: "")
     ) { outcome, bench, _ in
       let isWhole = message == nil
       // The last message of the whole response adds nothing.
@@ -140,9 +125,7 @@ import Testing
 
   @Test func `a request without merged parts has what each part adds`() async throws {
     try await run(
-      to: .response(
-        200, headers: Self.multipart, body: Self.body(Self.first, Self.last) + Self.end),
-      change: { $0.mergesParts = false }
+      to: Self.parts([Self.first, Self.last]), change: { $0.mergesParts = false }
     ) { outcome, bench, _ in
       #expect(outcome.texts == ["{}", "{}"])
       #expect(
@@ -158,9 +141,7 @@ import Testing
   func `a broken response fails, and keeps what was committed`(
     _ rest: String, _ message: String
   ) async throws {
-    try await run(
-      to: .response(200, headers: Self.multipart, body: Self.body(Self.first) + rest)
-    ) { outcome, bench, _ in
+    try await run(to: Self.parts([Self.first], end: rest)) { outcome, bench, _ in
       #expect(outcome.texts.count == 1)
       #expect(outcome.code == .truncatedResponse)
       let text = outcome.failure?.message ?? ""
@@ -173,12 +154,9 @@ import Testing
     "- max-retry: { max_retries: 3, backoff: { base: 1ms } }\n" + Bench.bare
 
   @Test func `a broken query is retried from its start, a mutation is not`() async throws {
-    var hurried = Bench.Setup()
-    hurried.clock = ServiceClock(TestClock.jumping())
-    let broken = FakeNetwork.Answer.response(
-      200, headers: Self.multipart, body: Self.body(Self.first))
-    let whole = FakeNetwork.Answer.response(
-      200, headers: Self.multipart, body: Self.body(Self.first, Self.last) + Self.end)
+    let hurried = Bench.Setup(clock: ServiceClock(TestClock.jumping()))
+    let broken = Self.parts([Self.first], end: "")
+    let whole = Self.parts([Self.first, Self.last])
     try await run(Self.document, Self.retrying, to: broken, whole, setup: hurried) {
       outcome, _, network in
       #expect(outcome.error == nil)
@@ -198,16 +176,11 @@ import Testing
   func `a broken stream is requested again, and not answered by the elements that arrived`(
     _ policy: CachePolicy
   ) async throws {
-    var hurried = Bench.Setup()
-    hurried.clock = ServiceClock(TestClock.jumping())
+    let hurried = Bench.Setup(clock: ServiceClock(TestClock.jumping()))
     let chain =
       "- max-retry: { max_retries: 1, backoff: { base: 1ms } }\n- cache-read\n" + Bench.bare
-    let parts = Self.users.map { Self.body($0) }
-    let broken = FakeNetwork.Answer.response(
-      200, headers: Self.multipart, body: parts.prefix(2).joined())
-    let whole = FakeNetwork.Answer.response(
-      200, headers: Self.multipart,
-      body: parts.joined() + Self.body(#"{"completed":[{"id":"0"}],"hasNext":false}"#) + Self.end)
+    let broken = Self.parts(Array(Self.users.prefix(2)), end: "")
+    let whole = Self.parts(Self.users + [#"{"completed":[{"id":"0"}],"hasNext":false}"#])
     for (last, isWhole) in [(whole, true), (broken, false)] {
       try await run(
         "query Users { users @stream { id name } }", chain, to: broken, last, setup: hurried,
@@ -229,10 +202,7 @@ import Testing
     let part = #"{"hasNext":false,"incremental":[{"data":{"bio":"\#(long)"},"id":"0"}]}"#
     let chain = Bench.plain.replacingOccurrences(
       of: "- parse", with: "- parse: { max_event: 1KiB }")
-    try await run(
-      Self.document, chain,
-      to: .response(200, headers: Self.multipart, body: Self.body(Self.first, part) + Self.end)
-    ) { outcome, _, _ in
+    try await run(Self.document, chain, to: Self.parts([Self.first, part])) { outcome, _, _ in
       #expect(outcome.code == .limitExceeded)
       let text = outcome.failure?.message ?? ""
       #expect(text.contains("a message is longer than 1024 bytes"))

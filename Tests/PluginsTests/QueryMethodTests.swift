@@ -37,9 +37,8 @@ import Testing
   func `an endpoint without QUERY gets POST, at once for all later queries`(
     _ status: Int, _ type: String
   ) async throws {
-    let refusal = FakeNetwork.Answer.response(
-      status, headers: ["Content-Type": type, "Allow": "POST"],
-      body: #"{"errors":[{"message":"no"}]}"#)
+    let refusal = FakeNetwork.Answer.body(
+      #"{"errors":[{"message":"no"}]}"#, status: status, type: type, headers: ["Allow": "POST"])
     let run = try await run(.query, refusal, .ok, documents: [Bench.user, Bench.user])
     #expect(run.methods == ["QUERY", "POST", "POST"])
     #expect(run.outcomes.map(\.texts) == [[Bench.answered], [Bench.answered]])

@@ -4,10 +4,6 @@ import Testing
 
 /// When a subscription whose connection was lost connects again, and when it gives up.
 @Suite(.timeLimit(.minutes(10))) struct ReconnectionTests {
-  private static let eventStream = ["Content-Type": "text/event-stream"]
-  private static let multipart = [
-    "Content-Type": "multipart/mixed;boundary=graphql;subscriptionSpec=1.0"
-  ]
   private static let event = "event: next\ndata: \(SocketTests.payload("Ada"))\n\n"
   private static let part =
     "--graphql\r\nContent-Type: application/json\r\n\r\n{\"payload\":\(SocketTests.payload("Ada"))}\r\n--graphql"
@@ -37,12 +33,13 @@ import Testing
     }
   }
 
-  @Test(arguments: [(eventStream, event), (multipart, part)])
+  @Test(arguments: [
+    lost, .body(part, type: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0"),
+  ])
   func `a subscription that was connected keeps trying for five minutes, and says what it tried`(
-    _ headers: [String: String], _ body: String
+    _ lost: FakeNetwork.Answer
   ) async throws {
-    try await subscribe(to: .response(200, headers: headers, body: body), Self.away) {
-      outcome, slept, network in
+    try await subscribe(to: lost, Self.away) { outcome, slept, network in
       #expect(outcome.results.count == 1)
       #expect(outcome.code == .connectionFailed)
       #expect(slept.reduce(.zero, +) == .seconds(300), "\(slept)")

@@ -8,10 +8,6 @@ import Testing
 /// Subscriptions over server-sent events and multipart responses, through a whole chain.
 @Suite(.timeLimit(.minutes(10))) struct SubscriptionTests {
   private static let document = #"subscription Renamed { renamed { __typename id name } }"#
-  private static let eventStream = ["Content-Type": "text/event-stream"]
-  private static let multipart = [
-    "Content-Type": "multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json"
-  ]
 
   private static func payload(_ id: String, _ name: String) -> String {
     #"{"data":{"renamed":{"__typename":"User","id":"\#(id)","name":"\#(name)"}}}"#
@@ -22,6 +18,10 @@ import Testing
   }
 
   private static let complete = "event: complete\ndata:\n\n"
+
+  private static func multipart(_ text: String) -> FakeNetwork.Answer {
+    .body(text, type: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json")
+  }
 
   private static func part(_ message: String) -> String {
     "\r\n--graphql\r\nContent-Type: application/json\r\n\r\n\(message)"
@@ -45,7 +45,7 @@ import Testing
       "\r\n\r\n{}" + Self.part("{}") + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#)
       + Self.part(#"{ "extensions": {}, "payload" : \#(Self.payload("2", "Bo")) }"#) + Self.part("")
       + "\r\n--graphql\r\n--graphql--\r\n"
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
+    try await subscribe(to: Self.multipart(body)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.texts == [Self.payload("1", "Ada"), Self.payload("2", "Bo")])
     }
@@ -55,7 +55,7 @@ import Testing
     let body =
       Self.part(#"{"payload":null,"errors":[{"message":"the router stopped"}]}"#)
       + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
+    try await subscribe(to: Self.multipart(body)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.results.map { $0.errors.map(\.message) } == [["the router stopped"]])
     }
@@ -69,7 +69,7 @@ import Testing
     let body =
       Self.part("{}") + Self.part(#"{"errors":[]}"#) + Self.part(message)
       + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
+    try await subscribe(to: Self.multipart(body)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(outcome.results.map { $0.errors.map(\.message) } == [["denied"]])
     }
@@ -82,7 +82,7 @@ import Testing
       + Self.part(
         #"{"payload":\#(Self.payload("3", "Cy")),"errors":[{"message":"the router stopped"}]}"#)
       + Self.part(#"{"payload":\#(Self.payload("4", "Di"))}"#) + "\r\n--graphql--"
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
+    try await subscribe(to: Self.multipart(body)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(
         outcome.results.map { $0.errors.map(\.message) } == [[], [], [], ["the router stopped"]])
@@ -130,7 +130,7 @@ import Testing
     )
     async throws
   {
-    try await subscribe(to: .response(200, headers: Self.multipart, body: body)) { outcome, _, _ in
+    try await subscribe(to: Self.multipart(body)) { outcome, _, _ in
       #expect(outcome.message.contains(message), "\(outcome.message)")
     }
   }
@@ -240,7 +240,8 @@ import Testing
   ) async throws {
     let clock = ServiceClock(TestClock.jumping())
     var setup = Bench.Setup(clock: clock, secondsSince1970: { 1_000 + clock.now() / .seconds(1) })
-    let lost = FakeNetwork.Answer.lost(headers: Self.eventStream, after: time, on: clock)
+    let lost = FakeNetwork.Answer.lost(
+      headers: ["Content-Type": "text/event-stream"], after: time, on: clock)
     let end = FakeNetwork.Answer.events(Self.complete)
     let network = FakeNetwork(Array(repeating: lost, count: times) + [end])
     setup.transport = network

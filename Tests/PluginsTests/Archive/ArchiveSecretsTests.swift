@@ -140,9 +140,9 @@ import Testing
   @Test func `the form of an answer is hidden by its names, too`() async throws {
     let recorder = ExchangeRecorder()
     let network = FakeNetwork(
-      .response(
-        200, headers: ["Content-Type": "application/x-www-form-urlencoded; charset=utf-8"],
-        body: "access_token=gho-1234567&scope=repo&note=gho-1234567"))
+      .body(
+        "access_token=gho-1234567&scope=repo&note=gho-1234567",
+        type: "application/x-www-form-urlencoded; charset=utf-8"))
     let head = HTTPRequest(
       method: .post, scheme: "http", authority: "localhost",
       path: "/t?variables=%7B%22password%22%3A%22hunter2-1%22%7D&key=k-secret-9")

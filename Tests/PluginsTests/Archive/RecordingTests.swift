@@ -85,10 +85,9 @@ import Testing
   @Test func `an archive has every exchange with times and texts, and no secret`() async throws {
     let (archive, _) = try await archive(
       FakeNetwork(
-        .response(
-          200,
-          headers: ["Content-Type": "application/json", "Set-Cookie": "session=\(Bench.canary)"],
-          body: HTTPText.user.replacing("Ada", with: "Bearer \(Bench.canary)"))))
+        .body(
+          HTTPText.user.replacing("Ada", with: "Bearer \(Bench.canary)"),
+          headers: ["Set-Cookie": "session=\(Bench.canary)"])))
     let log = try #require(archive["log"])
     #expect(log["version"]?.stringValue == "1.2")
     let entry = try #require(log["entries"]?.arrayValue?.first)

@@ -143,9 +143,7 @@ import Testing
 
   @Test func `a subscription is one line, for its first event or its failure`() async throws {
     func stream(_ events: String...) -> FakeNetwork.Answer {
-      .response(
-        200, headers: ["Content-Type": "text/event-stream"],
-        body: events.map { "event: next\ndata: \($0)\n\n" }.joined() + "event: complete\n\n")
+      .events(events.map { "event: next\ndata: \($0)\n\n" }.joined() + "event: complete\n\n")
     }
     let error = #"{"errors":[{"message":"no"}]}"#
     for (answer, outcome) in [

@@ -119,9 +119,7 @@ import Testing
       #"data: {"data":{"user":{"__typename":"User","id":"\#($0)","name":"N\#($0)"}}}"#
     }
     let network = FakeNetwork(
-      .response(
-        200, headers: ["Content-Type": "text/event-stream"],
-        body: events.map { "event: next\n\($0)\n\n" }.joined()), .ok)
+      .events(events.map { "event: next\n\($0)\n\n" }.joined()), .ok)
     try await with(script, "events: [event]", network: network) { bench, _, text in
       let outcome = await bench.run("subscription { user { __typename id name } }")
       #expect(outcome.texts.count == 2 && outcome.texts[0].contains("N1"), "\(outcome.texts)")
@@ -188,8 +186,7 @@ import Testing
     """
   }
 
-  private static let refused = FakeNetwork.Answer.response(
-    400, headers: ["Content-Type": "application/json"], body: #"{"reason":"rotated"}"#)
+  private static let refused = FakeNetwork.Answer.body(#"{"reason":"rotated"}"#, status: 400)
 
   @Test func `a program gets failures, and may retry`() async throws {
     let script = Self.seeing(

@@ -83,10 +83,8 @@ import Testing
   @Test func `secret fields are hidden, and the query of the address is left out`() async throws {
     let lines = try await lines(
       "- logging: { headers: true }",
-      .response(
-        200,
-        headers: ["Content-Type": "application/json", "Set-Cookie": "s=canary-3", "Server": "x"],
-        body: HTTPText.user), custom: "open-2")
+      .body(HTTPText.user, headers: ["Set-Cookie": "s=canary-3", "Server": "x"]),
+      custom: "open-2")
     #expect(lines.contains("info: > POST http://localhost/graphql"))
     #expect(lines.contains("info: > Authorization: •••"))
     #expect(lines.contains("info: > X-Custom: open-2"))
@@ -101,8 +99,7 @@ import Testing
   @Test func `a line stays a line, whatever the server says`() async throws {
     let lines = try await lines(
       "- logging",
-      .response(
-        500, headers: ["Content-Type": "text/html"], body: "bad\u{1B}[31m\u{85}x\ninfo: ← forged"))
+      .body("bad\u{1B}[31m\u{85}x\ninfo: ← forged", status: 500, type: "text/html"))
     let text = lines.joined(separator: "|")
     #expect(
       text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })

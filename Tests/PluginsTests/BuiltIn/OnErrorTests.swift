@@ -72,9 +72,8 @@ import Testing
     .body(
       #"{"errors":[{"message":"no","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}],"data":null}"#
     ),
-    .response(
-      422, headers: ["Content-Type": "application/json"],
-      body: #"{"errors":[{"message":"field '__service' not found in type: 'query_root'"}]}"#),
+    .body(
+      #"{"errors":[{"message":"field '__service' not found in type: 'query_root'"}]}"#, status: 422),
   ])
   func `a request is refused if the server does not announce its support`(
     answer: FakeNetwork.Answer
@@ -96,7 +95,7 @@ import Testing
   @Test(
     arguments: [
       .body(#"{"data":{"__service":null}}"#),
-      .response(400, headers: ["Content-Type": "text/html"], body: "<h1>Bad Request</h1>"),
+      .body("<h1>Bad Request</h1>", status: 400, type: "text/html"),
     ] as [FakeNetwork.Answer])
   func `an unclear answer refuses a request, and the question is asked again`(
     answer: FakeNetwork.Answer

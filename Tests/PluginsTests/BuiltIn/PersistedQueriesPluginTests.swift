@@ -86,7 +86,7 @@ import Testing
     var forms: [String]
 
     init(_ status: Int, _ type: String, _ body: String, _ forms: [String]) {
-      answer = .response(status, headers: ["Content-Type": type], body: body)
+      answer = .body(body, status: status, type: type)
       self.forms = forms
     }
 
@@ -166,9 +166,8 @@ import Testing
   @Test func `an unclear refusal is tried without the hash, and remembered only when that helps`()
     async throws
   {
-    let unclear = FakeNetwork.Answer.response(
-      400, headers: ["Content-Type": "application/json"],
-      body: #"{"errors":[{"message":"The query must be a string."}]}"#)
+    let unclear = FakeNetwork.Answer.body(
+      #"{"errors":[{"message":"The query must be a string."}]}"#, status: 400)
     let helped = try await run("", unclear, .ok, documents: [Bench.user, Bench.user])
     #expect(helped.forms == ["POST hash", "POST query", "POST query"])
     let other = try await run("", unclear, unclear, .ok, documents: [Bench.user, Bench.user])

@@ -79,10 +79,9 @@ import Testing
   }
 
   private static func answer(
-    _ status: Int, _ headers: [String: String], _ body: String = HTTPText.user
+    _ status: Int, _ headers: [String: String]
   ) -> FakeNetwork.Answer {
-    .response(
-      status, headers: headers.merging(["Content-Type": "application/json"]) { $1 }, body: body)
+    .body(HTTPText.user, status: status, headers: headers)
   }
 
   /// The clock of these tests says Sun, 06 Nov 1994 08:49:37 GMT, which is 784,111,777.

@@ -201,10 +201,10 @@ import Testing
     async throws
   {
     let file = File()
-    let echo = FakeNetwork.Answer.response(
-      200, headers: ["Content-Type": "application/json", "Set-Cookie": Bench.canary],
-      body: #"{"data":{"user":{"__typename":"User","id":"1","name":"\#(Bench.canary)"}},"#
-        + #""extensions":{"access_token":"\#(Bench.canary)","mine":"hidden too"}}"#)
+    let echo = FakeNetwork.Answer.body(
+      #"{"data":{"user":{"__typename":"User","id":"1","name":"\#(Bench.canary)"}},"#
+        + #""extensions":{"access_token":"\#(Bench.canary)","mine":"hidden too"}}"#,
+      headers: ["Set-Cookie": Bench.canary])
     let more = ", redact: [mine]"
     _ = try await outcomes("record", file.path, [echo], options: more) {
       $0.variables["input"] = ["password": .string("hunter2-\(Bench.canary)"), "x": 1]

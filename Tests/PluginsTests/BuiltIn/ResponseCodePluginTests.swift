@@ -22,9 +22,8 @@ import Testing
   ]) func `a status is a success, or the body GraphQL's own word`(
     _ status: Int, _ type: String, _ isRead: Bool
   ) async throws {
-    let answer = FakeNetwork.Answer.response(
-      status, headers: ["Content-Type": type], body: HTTPText.user)
-    let outcome = try await run("response-code", answer)
+    let outcome = try await run(
+      "response-code", .body(HTTPText.user, status: status, type: type))
     #expect(outcome.results.count == (isRead ? 1 : 0), "\(outcome.message)")
     if !isRead {
       #expect(outcome.code == .httpStatus)
@@ -44,9 +43,9 @@ import Testing
   func `data and errors of the statuses of 2026 are delivered together`(
     _ status: Int, _ body: String, _ hasData: Bool
   ) async throws {
-    let answer = FakeNetwork.Answer.response(
-      status, headers: ["Content-Type": "application/graphql-response+json"],
-      body: body.replacing("ERROR", with: #"{"message":"no name","path":["user","name"]}"#))
+    let answer = FakeNetwork.Answer.body(
+      body.replacing("ERROR", with: #"{"message":"no name","path":["user","name"]}"#),
+      status: status, type: "application/graphql-response+json")
     let outcome = try await run("response-code", answer)
     #expect(outcome.results.first?.status == status, "\(outcome)")
     #expect(outcome.results.first?.errors.map(\.message) == ["no name"])
@@ -63,14 +62,11 @@ import Testing
     _ status: Int
   ) async throws {
     for body in [#"{"errors":[{"message":"no"}]}"#, #"{"data":null,"errors":[{"message":"no"}]}"#] {
-      let type = ["Content-Type": "application/graphql-response+json; charset=utf-8"]
-      let outcome = try await run(
-        "response-code", .response(status, headers: type, body: body))
+      let type = "application/graphql-response+json; charset=utf-8"
+      let outcome = try await run("response-code", .body(body, status: status, type: type))
       #expect(outcome.texts == [body], "\(outcome.message)")
       #expect(outcome.results.first?.status == status)
-      let other = try await run(
-        "response-code",
-        .response(status, headers: ["Content-Type": "application/json"], body: body))
+      let other = try await run("response-code", .body(body, status: status))
       #expect(other.texts == (status < 300 ? [body] : []))
       #expect(other.failure?.http?.status == (status < 300 ? nil : status))
     }
@@ -80,9 +76,8 @@ import Testing
   func `further statuses are accepted if an option lists them`(
     _ status: Int, _ isRead: Bool
   ) async throws {
-    let answer = FakeNetwork.Answer.response(
-      status, headers: ["Content-Type": "application/json"], body: HTTPText.user)
-    let outcome = try await run("response-code: { accept: [400] }", answer)
+    let outcome = try await run(
+      "response-code: { accept: [400] }", .body(HTTPText.user, status: status))
     #expect(outcome.results.count == (isRead ? 1 : 0))
   }
 

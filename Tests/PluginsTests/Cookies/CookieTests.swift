@@ -129,25 +129,17 @@ struct CookieTests {
 
   @Test("requests of a pipeline have the cookies of responses before, and its own fields")
   func plugin() async throws {
-    let network = FakeNetwork(
-      .response(
-        200, headers: ["Content-Type": "application/json", "Set-Cookie": "session=1; Path=/"],
-        body: HTTPText.user), .ok)
-    var setup = Bench.Setup()
-    setup.transport = network
+    let session = Self.answer(200, ["Set-Cookie": "session=1; Path=/"])
+    let network = FakeNetwork(session, .ok)
     let chain = Bench.plain.replacing("- fetch", with: "- cookies\n- fetch")
-    try await Bench.with(chain, setup: setup) { bench in
+    try await Bench.with(chain, setup: .init(transport: network)) { bench in
       for _ in 0..<2 { #expect(await bench.run(policy: .networkOnly).error == nil) }
       let fields = await network.requests.map { $0.head.headerFields[.cookie] }
       #expect(fields == [nil, "session=1"])
     }
     // Without the plugin, there are no cookies.
-    let plain = FakeNetwork(
-      .response(
-        200, headers: ["Content-Type": "application/json", "Set-Cookie": "session=1; Path=/"],
-        body: HTTPText.user))
-    setup.transport = plain
-    try await Bench.with(Bench.plain, setup: setup) { bench in
+    let plain = FakeNetwork(session)
+    try await Bench.with(setup: .init(transport: plain)) { bench in
       for _ in 0..<2 { _ = await bench.run(policy: .networkOnly) }
       let fields = await plain.requests.map { $0.head.headerFields[.cookie] }
       #expect(fields == [nil, nil])
@@ -155,9 +147,7 @@ struct CookieTests {
   }
 
   private static func answer(_ status: Int, _ fields: [String: String]) -> FakeNetwork.Answer {
-    .response(
-      status, headers: ["Content-Type": "application/json"].merging(fields) { $1 },
-      body: status == 200 ? HTTPText.user : "")
+    .body(status == 200 ? HTTPText.user : "", status: status, headers: fields)
   }
 
   /// Runs a query twice over a network, with a `Cookie` of the caller; returns the field `Cookie` of each request after

@@ -14,14 +14,16 @@ actor FakeNetwork: HTTPTransport {
 
     static let ok = Answer.body(HTTPText.user)
 
-    static func body(_ text: String) -> Answer {
-      .response(200, headers: ["Content-Type": "application/json"], body: text)
+    /// A body of a media type, with further header fields.
+    static func body(
+      _ text: String, status: Int = 200, type: String = "application/json",
+      headers: [String: String] = [:]
+    ) -> Answer {
+      .response(status, headers: headers.merging(["Content-Type": type]) { $1 }, body: text)
     }
 
     /// Server-sent events.
-    static func events(_ text: String) -> Answer {
-      .response(200, headers: ["Content-Type": "text/event-stream"], body: text)
-    }
+    static func events(_ text: String) -> Answer { .body(text, type: "text/event-stream") }
   }
 
   private var answers: [Answer]

@@ -166,8 +166,7 @@ import Testing
     _ status: Int, _ body: String, _ document: String, _ count: Int
   ) async throws {
     let network = FakeNetwork(
-      .response(
-        status, headers: ["Content-Type": "application/graphql-response+json"], body: body), .ok)
+      .body(body, status: status, type: "application/graphql-response+json"), .ok)
     try await bench("command: \"\(Self.counting) ''\"", network) { bench in
       _ = await bench.run(document)
       #expect(await tokens(network) == Array(["Bearer t1", "Bearer t2"].prefix(count)))
