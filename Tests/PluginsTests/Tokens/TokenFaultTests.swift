@@ -155,8 +155,26 @@ import Testing
     }
   }
 
-  private static let store =
-    ", grant: refresh-token, refresh_token: \"${env:REFRESH}\", store: \"${env:STORE}\""
+  /// Calls a closure with the path of a file for tokens, and removes its folder afterwards.
+  private func withStore(_ body: (_ store: String) async throws -> Void) async throws {
+    let folder = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await body("\(folder)/token.json")
+  }
+
+  /// Uses a chain whose tokens are in a file.
+  private func bench<Result: Sendable>(
+    store: String, _ transport: any HTTPTransport,
+    body: @Sendable (Bench) async throws -> Result
+  ) async throws -> Result {
+    let options =
+      ", grant: refresh-token, refresh_token: \"${env:REFRESH}\", store: \"${env:STORE}\""
+    let setup = Bench.Setup(
+      variables: ["REFRESH": "refresh-0", "STORE": store], transport: transport)
+    return try await Bench.with(
+      Self.chain(TokenServer.url, options), url: "http://localhost/graphql", setup: setup,
+      body: body)
+  }
 
   /// A server that takes each refresh token once only, as OAuth 2.1 has it.
   private actor Rotating: HTTPTransport {
@@ -207,27 +225,18 @@ import Testing
   }
 
   @Test func `a renewal without callers ends, so that no refresh token is lost`() async throws {
-    let store = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)/token.json"
-    defer {
-      try? FileManager.default.removeItem(
-        atPath: URL(fileURLWithPath: store).deletingLastPathComponent().path)
-    }
-    let server = Rotating()
-    let gate = Gate()
-    let setup = Bench.Setup(
-      variables: ["REFRESH": "refresh-0", "STORE": store],
-      transport: SlowNetwork(server: server, gate: gate))
-    try await Bench.with(
-      Self.chain(TokenServer.url, Self.store), url: "http://localhost/graphql", setup: setup
-    ) { bench in
-      let first = Task { await bench.run() }
-      await gate.arrival(1)
-      first.cancel()
-      #expect(await first.value.error is CancellationError)
-      let second = Task { await bench.run() }
-      await gate.open()
-      let outcome = await second.value
-      #expect(outcome.error == nil, "\(outcome.message)")
+    let (server, gate) = (Rotating(), Gate())
+    try await withStore { store in
+      try await bench(store: store, SlowNetwork(server: server, gate: gate)) { bench in
+        let first = Task { await bench.run() }
+        await gate.arrival(1)
+        first.cancel()
+        #expect(await first.value.error is CancellationError)
+        let second = Task { await bench.run() }
+        await gate.open()
+        let outcome = await second.value
+        #expect(outcome.error == nil, "\(outcome.message)")
+      }
     }
     // One to begin with, and one when the first token was refused.
     #expect(await server.renewals == 2)
@@ -235,28 +244,19 @@ import Testing
   }
 
   @Test func `a sign-out during a renewal leaves neither its token nor a file`() async throws {
-    let store = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)/token.json"
-    defer {
-      try? FileManager.default.removeItem(
-        atPath: URL(fileURLWithPath: store).deletingLastPathComponent().path)
-    }
-    let server = TokenServer(.token(refreshToken: "refresh-1"))
-    let gate = Gate()
-    let setup = Bench.Setup(
-      variables: ["REFRESH": "refresh-0", "STORE": store],
-      transport: SlowNetwork(server: server, gate: gate))
-    try await Bench.with(
-      Self.chain(TokenServer.url, Self.store), url: "http://localhost/graphql", setup: setup
-    ) { bench in
-      let first = Task { await bench.run() }
-      await gate.arrival(1)
-      try await bench.runner.signOut()
-      await gate.open()
-      // The request that waited for the token is sent with it.
-      #expect(await first.value.error == nil)
-      #expect(!FileManager.default.fileExists(atPath: store))
-      #expect(await bench.run().error == nil)
-      #expect(FileManager.default.fileExists(atPath: store))
+    let (server, gate) = (TokenServer(.token(refreshToken: "refresh-1")), Gate())
+    try await withStore { store in
+      try await bench(store: store, SlowNetwork(server: server, gate: gate)) { bench in
+        let first = Task { await bench.run() }
+        await gate.arrival(1)
+        try await bench.runner.signOut()
+        await gate.open()
+        // The request that waited for the token is sent with it.
+        #expect(await first.value.error == nil)
+        #expect(!FileManager.default.fileExists(atPath: store))
+        #expect(await bench.run().error == nil)
+        #expect(FileManager.default.fileExists(atPath: store))
+      }
     }
     #expect(await server.tokens == ["token-1", "token-2"])
     #expect(await server.forms.map { $0["refresh_token"] } == ["refresh-0", "refresh-0"])
@@ -266,28 +266,19 @@ import Testing
   func `two processes renew one after the other, and the second takes what the first brought`()
     async throws
   {
-    let store = NSTemporaryDirectory() + "tokens-\(UUID().uuidString)/token.json"
-    defer {
-      try? FileManager.default.removeItem(
-        atPath: URL(fileURLWithPath: store).deletingLastPathComponent().path)
-    }
     let server = Rotating()
-    // The lock is one of files, so two sets of services are to each other as two processes are.
-    let results = try await withThrowingTaskGroup(of: [Outcome].self) { group in
-      for _ in 0..<4 {
-        group.addTask {
-          let setup = Bench.Setup(
-            variables: ["REFRESH": "refresh-0", "STORE": store], transport: server)
-          return try await Bench.with(
-            Self.chain(TokenServer.url, Self.store), url: "http://localhost/graphql", setup: setup
-          ) { await outcomes(25, $0) }
+    try await withStore { store in
+      // The lock is one of files, so two sets of services are to each other as two processes are.
+      let results = try await withThrowingTaskGroup(of: [Outcome].self) { group in
+        for _ in 0..<4 {
+          group.addTask { try await bench(store: store, server) { await outcomes(25, $0) } }
         }
+        return try await group.reduce(into: []) { $0 += $1 }
       }
-      return try await group.reduce(into: []) { $0 += $1 }
+      #expect(
+        results.count { $0.error == nil } == 100,
+        "\(results.first { $0.error != nil }?.message ?? "")")
     }
-    #expect(
-      results.count { $0.error == nil } == 100,
-      "\(results.first { $0.error != nil }?.message ?? "")")
     // One to begin with, and one when the first token was refused.
     #expect(await server.renewals == 2)
     #expect(await server.replayed == 0)
