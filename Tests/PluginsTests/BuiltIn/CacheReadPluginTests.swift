@@ -89,10 +89,7 @@ import Testing
       try await Bench.with(chain(it.policy), url: url, setup: .init(store: it.store)) { bench in
         if it.isCached {
           // The store is filled by a server that is well.
-          let filler = Bench(
-            runner: PipelineRunner(
-              try Bench.pipeline(chain(.networkOnly), url: good), services: bench.runner.services),
-            store: bench.store, log: bench.log)
+          let filler = try bench.using(chain(.networkOnly), url: good)
           #expect(await filler.run(Self.query).sources == [.server])
         }
         let before = await bench.dump()
@@ -192,11 +189,7 @@ import Testing
     let setup = Bench.Setup(variables: ["CANARY": Bench.canary])
     try await DemoServer.withServer { server in
       try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        let filler = Bench(
-          runner: PipelineRunner(
-            try Bench.pipeline(Bench.plain, url: server.url), services: bench.runner.services),
-          store: bench.store, log: bench.log)
-        _ = await filler.run(query)
+        _ = try await bench.using(Bench.plain, url: server.url).run(query)
         let outcome = await bench.run(query)
         #expect(outcome.sources == [.cache], "\(outcome.message)")
         #expect(outcome.results.last?.errors.map(\.code) == ["UNAUTHENTICATED"])

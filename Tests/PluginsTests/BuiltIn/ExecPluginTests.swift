@@ -375,7 +375,7 @@ import Testing
       let folder = bench.folder
       let script =
         "echo first >&2; printf 'not \\033[1mthere: hidden-7f\\n' >&2; read -r line; exit 2"
-      try Data(script.utf8).write(to: URL(fileURLWithPath: folder + "/fails.sh"))
+      try bench.write(script, to: "fails.sh")
       for (command, parts) in [
         ("[sh, \(folder)/missing.sh]", ["ended with status", "missing.sh"]),
         (

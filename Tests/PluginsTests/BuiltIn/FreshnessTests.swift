@@ -72,10 +72,7 @@ struct FreshnessTests {
       let url = server.url
       let options = it.isOffline ? "http://127.0.0.1:1/graphql" : url
       try await Bench.with(Self.chain(it.options), url: options, setup: setup) { bench in
-        let filler = Bench(
-          runner: PipelineRunner(
-            try Bench.pipeline(Self.chain("policy: network-only"), url: url),
-            services: bench.runner.services), store: bench.store, log: bench.log)
+        let filler = try bench.using(Self.chain("policy: network-only"), url: url)
         #expect(await filler.run(Self.query).sources == [.server])
         time.withLock { $0 += it.age }
         let outcome = await bench.run(Self.query)

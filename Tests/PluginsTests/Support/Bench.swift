@@ -140,9 +140,24 @@ struct Bench: Sendable {
     (try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)) ?? ""
   }
 
+  /// Writes a file of the folder, in folders that are created for it.
+  func write(_ text: String, to file: String) throws {
+    let url = URL(fileURLWithPath: "\(folder)/\(file)")
+    try FileManager.default.createDirectory(
+      at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: url)
+  }
+
   /// The permissions of a file in the folder.
   func permissions(of file: String) throws -> Int? {
     try FileManager.default.attributesOfItem(atPath: "\(folder)/\(file)")[.posixPermissions] as? Int
+  }
+
+  /// A bench with the services of this one and another chain.
+  func using(_ chain: String, url: String) throws -> Bench {
+    Bench(
+      runner: PipelineRunner(try Self.pipeline(chain, url: url), services: runner.services),
+      store: store, log: log)
   }
 
   /// What is wrong with a chain, one message per finding.

@@ -11,6 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct OAuth2Tests {
   private static let refresh =
     "grant: refresh-token, refresh_token: \"${env:REFRESH}\", store: \"${env:DIR}/keys/token.json\""
+  private static let secret = "client_secret: \"${env:SECRET}\""
   private static let secrets = [
     "SECRET": "client secret+1", "REFRESH": "first-refresh-token",
   ]
@@ -34,7 +35,7 @@ import Testing
 
   @Test func `client credentials, the secret in a field`() async throws {
     let server = TokenServer(.token())
-    let options = "client_secret: \"${env:SECRET}\", scope: \"read write\", audience: api"
+    let options = Self.secret + ", scope: \"read write\", audience: api"
     try await bench(options, server) { bench in
       #expect(await bench.run().error == nil)
       #expect(
@@ -52,7 +53,7 @@ import Testing
 
   @Test func `client credentials, the secret in the body`() async throws {
     let server = TokenServer(.token(expiresIn: nil))
-    try await bench("client_secret: \"${env:SECRET}\", client_auth: post", server) { bench in
+    try await bench(Self.secret + ", client_auth: post", server) { bench in
       #expect(await bench.run().error == nil)
       #expect(
         await server.forms == [
@@ -101,8 +102,8 @@ import Testing
     let next = TokenServer(.token())
     try await bench(Self.refresh.replacing("/keys/", with: "/"), next) { bench in
       let origin = DocumentHash.sha256("first-refresh-token")
-      try Data(#"{"version":1,"refresh_token":"","origin":"\#(origin)"}"#.utf8)
-        .write(to: URL(fileURLWithPath: bench.folder + "/token.json"))
+      try bench.write(
+        #"{"version":1,"refresh_token":"","origin":"\#(origin)"}"#, to: "token.json")
       #expect(await bench.run().error == nil)
       #expect(await next.forms.map { $0["refresh_token"] } == ["first-refresh-token"])
     }
@@ -113,7 +114,6 @@ import Testing
     let options = Self.refresh.replacing("/keys/", with: "/locked/")
     try await bench(options, server) { bench in
       let folder = bench.folder + "/locked"
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       // A folder has the name of the file, so that nothing can be renamed to it.
       try FileManager.default.createDirectory(
         atPath: folder + "/token.json/x", withIntermediateDirectories: true)
@@ -131,13 +131,10 @@ import Testing
     let server = TokenServer(.token(refreshToken: "other-refresh-token"))
     let old = DocumentHash.sha256("an-older-sign-in")
     try await bench(Self.refresh, server) { bench in
-      let folder = bench.folder + "/keys"
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      try Data("{\"version\":1,\"access_tok".utf8)
-        .write(to: URL(fileURLWithPath: folder + "/token.json.17-4.part"))
-      try Data(
-        #"{"version":1,"access_token":"stale","refresh_token":"r0","origin":"\#(old)"}"#.utf8
-      ).write(to: URL(fileURLWithPath: folder + "/token.json"))
+      try bench.write("{\"version\":1,\"access_tok", to: "keys/token.json.17-4.part")
+      try bench.write(
+        #"{"version":1,"access_token":"stale","refresh_token":"r0","origin":"\#(old)"}"#,
+        to: "keys/token.json")
       #expect(await bench.run().error == nil)
       #expect(await server.forms.map { $0["refresh_token"] } == ["first-refresh-token"])
       #expect(await server.tokens == ["token-1"])
@@ -163,7 +160,7 @@ import Testing
   @Test func `a file of something else is not overwritten`() async throws {
     let server = TokenServer(.token())
     try await bench(Self.refresh.replacing("/keys/", with: "/"), server) { bench in
-      try Data("my notes".utf8).write(to: URL(fileURLWithPath: bench.folder + "/token.json"))
+      try bench.write("my notes", to: "token.json")
       let outcome = await bench.run()
       #expect(outcome.message.contains("is not a token file"), "\(outcome.message)")
       #expect(bench.text(of: "token.json") == "my notes")
@@ -179,7 +176,7 @@ import Testing
     let server = TokenServer(.token(expiresIn: 600), accepts: { _, _ in true })
     let wall = Wall()
     try await bench(
-      "client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock),
+      Self.secret, server, clock: ServiceClock(clock),
       time: { wall.seconds }
     ) { bench in
       for (passed, jump, renewals) in [
@@ -196,7 +193,7 @@ import Testing
   @Test func `a token that may end during an upload is renewed before it`() async throws {
     let clock = TestClock()
     let server = TokenServer(.token(expiresIn: 600), accepts: { _, _ in true })
-    try await bench("client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock)) {
+    try await bench(Self.secret, server, clock: ServiceClock(clock)) {
       bench in
       let operation = try PreparedOperation(
         document: Document(parsing: "query Q($f: Upload) { user(id: \"1\") { id name } }"),
@@ -217,7 +214,7 @@ import Testing
   @Test func `a token that lives shorter than the skew is used for half its life`() async throws {
     let clock = TestClock()
     let server = TokenServer(.token(expiresIn: 10), accepts: { _, _ in true })
-    try await bench("client_secret: \"${env:SECRET}\"", server, clock: ServiceClock(clock)) {
+    try await bench(Self.secret, server, clock: ServiceClock(clock)) {
       bench in
       for renewals in [1, 1, 2] {
         #expect(await bench.run(policy: .networkOnly).error == nil)
@@ -238,12 +235,11 @@ import Testing
     let server = TokenServer(.token(), accepts: { _, _ in true })
     try await bench(Self.refresh.replacing("/keys/", with: "/"), server, time: { time }) { bench in
       let origin = DocumentHash.sha256("first-refresh-token")
-      try Data(
+      try bench.write(
         """
         {"version":1,"access_token":"kept","issued_at":784111777,"lifetime":3600,
          "refresh_token":"r1","origin":"\(origin)"}
-        """.utf8
-      ).write(to: URL(fileURLWithPath: bench.folder + "/token.json"))
+        """, to: "token.json")
       #expect(await bench.run().error == nil)
       #expect(await server.renewals.count == renewals)
       #expect(await server.tokens == [renewals == 0 ? "kept" : "token-1"])
@@ -274,7 +270,7 @@ import Testing
     _ status: Int, _ body: String, _ message: String
   ) async throws {
     let server = TokenServer(.response(status, body))
-    try await bench("client_secret: \"${env:SECRET}\"", server, retries: 3) { bench in
+    try await bench(Self.secret, server, retries: 3) { bench in
       let outcome = await bench.run()
       #expect(outcome.code == .tokenRenewalFailed)
       #expect(outcome.message.contains(message), "\(outcome.message)")
@@ -288,7 +284,7 @@ import Testing
   @Test func `a failing token endpoint is retried by max-retry, and then reported`() async throws {
     for answer in [TokenServer.Answer.response(503, ""), .failure(.connectionFailed)] {
       let server = TokenServer(answer)
-      try await bench("client_secret: \"${env:SECRET}\"", server, retries: 2) { bench in
+      try await bench(Self.secret, server, retries: 2) { bench in
         let outcome = await bench.run()
         #expect(outcome.message.contains("could not be renewed"), "\(outcome.message)")
         #expect(await server.renewals.count == 3)
@@ -300,7 +296,7 @@ import Testing
   @Test func `a renewal that hangs ends at its time, and nothing is sent`() async throws {
     let server = TokenServer(.silence)
     try await bench(
-      "client_secret: \"${env:SECRET}\"", server, more: ", timeout: 5s",
+      Self.secret, server, more: ", timeout: 5s",
       clock: ServiceClock(TestClock.jumping())
     ) { bench in
       let outcome = await bench.run()

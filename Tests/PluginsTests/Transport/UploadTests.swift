@@ -131,10 +131,9 @@ import Testing
       [.request, .send(busy)],
       [.request, .send(HTTPText.response(body: Self.found)), .untilClosed], chain: Bench.retrying
     ) { bench, server in
-      let path = "\(bench.folder)/f.txt"
-      try Data("contents of a file".utf8).write(to: URL(filePath: path))
+      try bench.write("contents of a file", to: "f.txt")
       let outcome = await bench.outcome(
-        of: try Self.request(Self.query, Upload(path: path)))
+        of: try Self.request(Self.query, Upload(path: "\(bench.folder)/f.txt")))
       #expect(outcome.sources == [.server], "\(outcome)")
       let requests = await server.log.requests
       #expect(requests.count == 2)
@@ -159,10 +158,9 @@ import Testing
     async throws
   {
     try await Bench.withServer([.request, .send(HTTPText.response())]) { bench, server in
-      let path = "\(bench.folder)/f.txt"
-      try Data("first".utf8).write(to: URL(filePath: path))
-      let request = try Self.request(Self.mutation, Upload(path: path))
-      try Data("second".utf8).write(to: URL(filePath: path))
+      try bench.write("first", to: "f.txt")
+      let request = try Self.request(Self.mutation, Upload(path: "\(bench.folder)/f.txt"))
+      try bench.write("second", to: "f.txt")
       let outcome = await bench.outcome(of: request)
       #expect(outcome.code == .uploadFailed)
       #expect(outcome.failure?.delivery == .notSent)
