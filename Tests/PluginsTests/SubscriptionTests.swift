@@ -1,8 +1,8 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunSupport
 import GQLRunTestSupport
 import HTTPTypes
-import Synchronization
 import Testing
 
 /// Subscriptions over server-sent events and multipart responses, through a whole chain.
@@ -28,14 +28,11 @@ import Testing
   }
 
   private func subscribe(
-    _ chain: String = Bench.plain, to answers: FakeNetwork.Answer...,
-    setup: Bench.Setup = Bench.Setup(),
+    _ chain: String = Bench.plain, to answer: FakeNetwork.Answer,
     check: @Sendable (Outcome, Bench, FakeNetwork) async throws -> Void
   ) async throws {
-    let network = FakeNetwork(answers)
-    var setup = setup
-    setup.transport = network
-    try await Bench.with(chain, setup: setup) { bench in
+    let network = FakeNetwork(answer)
+    try await Bench.with(chain, setup: .init(transport: network)) { bench in
       try await check(await bench.run(Self.document), bench, network)
     }
   }
@@ -51,44 +48,34 @@ import Testing
     }
   }
 
-  @Test func `a payload of null ends the subscription with its errors`() async throws {
-    let body =
-      Self.part(#"{"payload":null,"errors":[{"message":"the router stopped"}]}"#)
-      + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
-    try await subscribe(to: Self.multipart(body)) { outcome, _, _ in
-      #expect(outcome.error == nil)
-      #expect(outcome.results.map { $0.errors.map(\.message) } == [["the router stopped"]])
-    }
-  }
-
-  @Test(arguments: [
-    #"{"errors":[{"message":"denied"}]}"#, #"{"errors":[{"message":"denied"}],"data":null}"#,
-  ]) func `errors in a part without a payload end the subscription`(_ message: String)
-    async throws
-  {
-    let body =
-      Self.part("{}") + Self.part(#"{"errors":[]}"#) + Self.part(message)
-      + Self.part(#"{"payload":\#(Self.payload("1", "Ada"))}"#) + "\r\n--graphql--"
-    try await subscribe(to: Self.multipart(body)) { outcome, _, _ in
-      #expect(outcome.error == nil)
-      #expect(outcome.results.map { $0.errors.map(\.message) } == [["denied"]])
-    }
-  }
-
-  @Test func `errors beside a payload end the subscription after it`() async throws {
-    let body =
-      Self.part(#"{"payload":\#(Self.payload("1", "Ada")),"errors":[]}"#)
-      + Self.part(#"{"errors":null,"payload":\#(Self.payload("2", "Bo"))}"#)
-      + Self.part(
-        #"{"payload":\#(Self.payload("3", "Cy")),"errors":[{"message":"the router stopped"}]}"#)
-      + Self.part(#"{"payload":\#(Self.payload("4", "Di"))}"#) + "\r\n--graphql--"
+  /// The parts of a response, and how many of their payloads are results before the errors.
+  @Test(
+    arguments: [
+      ([#"{"payload":null,"errors":[{"message":"the router stopped"}]}"#], 0),
+      (["{}", #"{"errors":[]}"#, #"{"errors":[{"message":"the router stopped"}]}"#], 0),
+      (
+        ["{}", #"{"errors":[]}"#, #"{"errors":[{"message":"the router stopped"}],"data":null}"#], 0
+      ),
+      (
+        [
+          #"{"payload":\#(payload("1", "Ada")),"errors":[]}"#,
+          #"{"errors":null,"payload":\#(payload("2", "Bo"))}"#,
+          #"{"payload":\#(payload("3", "Cy")),"errors":[{"message":"the router stopped"}]}"#,
+        ], 3
+      ),
+    ] as [([String], Int)])
+  func `errors outside of a payload end the subscription, after the payload of their part`(
+    _ parts: [String], _ results: Int
+  ) async throws {
+    let unread = Self.part(#"{"payload":\#(Self.payload("4", "Di"))}"#) + "\r\n--graphql--"
+    let body = parts.map(Self.part).joined() + unread
     try await subscribe(to: Self.multipart(body)) { outcome, _, _ in
       #expect(outcome.error == nil)
       #expect(
-        outcome.results.map { $0.errors.map(\.message) } == [[], [], [], ["the router stopped"]])
-      #expect(
-        outcome.texts.prefix(3)
-          == [Self.payload("1", "Ada"), Self.payload("2", "Bo"), Self.payload("3", "Cy")])
+        outcome.results.map { $0.errors.map(\.message) }
+          == Array(repeating: [String](), count: results) + [["the router stopped"]])
+      let payloads = [Self.payload("1", "Ada"), Self.payload("2", "Bo"), Self.payload("3", "Cy")]
+      #expect(outcome.texts.dropLast() == payloads.prefix(results))
     }
   }
 
@@ -172,12 +159,6 @@ import Testing
 
   private static let retrying = "- max-retry: { max_retries: 2 }\n" + Bench.plain
 
-  /// A clock on which every delay has passed at once.
-  private static var hurried: Bench.Setup {
-    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()))
-    return setup
-  }
-
   @Test(arguments: [5, 40])
   func `neither max_retries nor the budget of retries limits a subscription that receives events`(
     _ count: Int
@@ -185,8 +166,7 @@ import Testing
     let lost = FakeNetwork.Answer.events(Self.event("1", "Ada"))
     let end = FakeNetwork.Answer.events(Self.complete)
     let network = FakeNetwork(Array(repeating: lost, count: count) + [end])
-    var setup = Self.hurried
-    setup.transport = network
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
     try await Bench.with(Self.retrying, setup: setup) { bench in
       let outcome = await bench.run(Self.document)
       #expect(outcome.error == nil, "\(outcome.message)")
@@ -195,28 +175,16 @@ import Testing
     }
   }
 
-  /// Numbers in `0..<1`, the same ones in each run.
-  ///
-  /// https://en.wikipedia.org/wiki/Linear_congruential_generator
-  private final class Numbers: Sendable {
-    private let state = Mutex<UInt64>(1)
-
-    func next() -> Double {
-      state.withLock { state in
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return Double(state >> 11) / Double(1 << 53)
-      }
-    }
-  }
-
   @Test func `a thousand subscriptions connect again, spread over the first delay`() async throws {
     let lost = FakeNetwork.Answer.events(Self.event("1", "Ada"))
     let network = FakeNetwork(
       Array(repeating: lost, count: 1_000)
         + [.events(Self.complete)])
-    let (clock, numbers) = (TestClock(), Numbers())
+    let clock = TestClock()
+    let numbers = Locked(SeededRandom(1))
     let setup = Bench.Setup(
-      clock: ServiceClock(clock), random: { numbers.next() }, transport: network)
+      clock: ServiceClock(clock),
+      random: { numbers.withLock { Double.random(in: 0..<1, using: &$0) } }, transport: network)
     // The delays of the ready-made pipeline `live`.
     let chain =
       "- max-retry: { backoff: { base: 500ms, factor: 2, max: 30s, jitter: full } }\n" + Bench.plain
@@ -239,12 +207,12 @@ import Testing
     check: @Sendable (Outcome, FakeNetwork) async throws -> Void
   ) async throws {
     let clock = ServiceClock(TestClock.jumping())
-    var setup = Bench.Setup(clock: clock, secondsSince1970: { 1_000 + clock.now() / .seconds(1) })
     let lost = FakeNetwork.Answer.lost(
       headers: ["Content-Type": "text/event-stream"], after: time, on: clock)
     let end = FakeNetwork.Answer.events(Self.complete)
     let network = FakeNetwork(Array(repeating: lost, count: times) + [end])
-    setup.transport = network
+    let setup = Bench.Setup(
+      clock: clock, secondsSince1970: { 1_000 + clock.now() / .seconds(1) }, transport: network)
     let chain =
       "- max-retry: { max_retries: 2, backoff: { base: \(delay), max: \(delay), jitter: none } }\n"
       + Bench.plain
@@ -282,8 +250,7 @@ import Testing
       .failure(.connectionFailed, .notSent),
       .events(Self.complete),
     ])
-    var setup = Self.hurried
-    setup.transport = network
+    let setup = Bench.Setup(clock: ServiceClock(TestClock.jumping()), transport: network)
     try await Bench.with(Self.retrying, setup: setup) { bench in
       let register = SubscriptionRegister.of(bench.runner.services)
       var states = register.states().makeAsyncIterator()
