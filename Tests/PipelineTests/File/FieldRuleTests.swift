@@ -5,17 +5,19 @@ import Testing
 
 @Suite("Rules for fields")
 struct FieldRuleTests {
-  private static let chain = "  - fetch\n  - parse"
+  /// A file with some settings and a chain without options.
+  private func text(_ settings: String) -> String {
+    file(chain: "  - fetch\n  - parse", settings: settings)
+  }
 
   @Test("field_key_args names the arguments of the field key")
   func keyArguments() throws {
     let pipeline = try load(
-      file(
-        chain: Self.chain,
-        settings: """
-          keys: { types: { User: [login] } }
-          fields: { "Query.feed": { field_key_args: [filter] }, User.posts: { field_key_args: [] } }
-          """))
+      text(
+        """
+        keys: { types: { User: [login] } }
+        fields: { "Query.feed": { field_key_args: [filter] }, User.posts: { field_key_args: [] } }
+        """))
     #expect(
       pipeline.keys.fieldKeyArguments == ["Query": ["feed": ["filter"]], "User": ["posts": []]])
     #expect(pipeline.keys.types == ["User": ["login"]])
@@ -27,22 +29,20 @@ struct FieldRuleTests {
     "a group that is not a name is refused, since it could be the beginning of another key",
     arguments: ["A:B", "QUERY_ROOT.x", "$segment", ""])
   func groupNames(name: String) {
-    let text = file(chain: Self.chain, settings: "keys: { groups: { Cat: \"\(name)\" } }")
-    let found = check(text).errors
+    let found = check(text("keys: { groups: { Cat: \"\(name)\" } }")).errors
     #expect(found.map(\.message) == ["`\(name)` in `groups` cannot be the prefix of keys"])
   }
 
   @Test("merge joins pages, and groups share one identity space")
   func pages() throws {
     let pipeline = try load(
-      file(
-        chain: Self.chain,
-        settings: """
-          keys: { groups: { Cat: Animal, Dog: Animal } }
-          fields:
-            Query.feed: { merge: connection, field_key_args: [filter] }
-            User.posts: { merge: offset }
-          """))
+      text(
+        """
+        keys: { groups: { Cat: Animal, Dog: Animal } }
+        fields:
+          Query.feed: { merge: connection, field_key_args: [filter] }
+          User.posts: { merge: offset }
+        """))
     #expect(pipeline.keys.pages == ["Query": ["feed": .connection], "User": ["posts": .offset]])
     #expect(pipeline.keys.fieldKeyArguments == ["Query": ["feed": ["filter"]]])
     #expect(pipeline.keys.groups == ["Cat": "Animal", "Dog": "Animal"])
@@ -51,12 +51,11 @@ struct FieldRuleTests {
   @Test("max_age says how long types and fields are fresh")
   func ages() throws {
     let pipeline = try load(
-      file(
-        chain: Self.chain,
-        settings: """
-          types: { User: { max_age: 1h }, Query: { max_age: 90s } }
-          fields: { "Query.feed": { max_age: 5m, field_key_args: [filter] }, User.name: { max_age: 0s } }
-          """))
+      text(
+        """
+        types: { User: { max_age: 1h }, Query: { max_age: 90s } }
+        fields: { "Query.feed": { max_age: 5m, field_key_args: [filter] }, User.name: { max_age: 0s } }
+        """))
     #expect(pipeline.ages.types == ["User": .seconds(3600), "Query": .seconds(90)])
     #expect(
       pipeline.ages.fields == ["Query": ["feed": .seconds(300)], "User": ["name": .zero]])
@@ -65,45 +64,55 @@ struct FieldRuleTests {
   }
 
   @Test(
-    "what is no rule for a type has its place",
+    "what is no rule is an error with its location",
     arguments: [
-      (#"{ "User.name": { max_age: 1h } }"#, "`User.name` in `types` does not name a type"),
-      (#"{ User: {} }"#, "`User` in `types` requires the key `max_age`"),
-      (#"{ User: { max_age: 60 } }"#, "`max_age`"),
-      (#"{ User: { maxage: 1h } }"#, "has no key `maxage`"),
-      (#"{ User: { max_age: -1s } }"#, "`max_age`"),
-    ])
-  func wrongTypeRules(rules: String, message: String) throws {
-    let errors = check(file(chain: Self.chain, settings: "types: \(rules)")).errors
-    #expect(
-      errors.contains { $0.message.contains(message) && $0.location.line == 4 },
-      "\(errors.map(\.message))")
-  }
-
-  @Test(
-    "what is no rule has its place",
-    arguments: [
-      (#"{ feed: { key_args: [a] } }"#, "`feed` in `fields` does not name a field of a type"),
-      (#"{ "Query.": { key_args: [a] } }"#, "`Query.` in `fields` does not name a field of a type"),
-      (#"{ Query.feed: { keyargs: [a] } }"#, "has no key `keyargs`"),
-      (#"{ Query.feed: {} }"#, "`Query.feed` of `fields`: the rule is empty"),
-      (#"{ Query.feed: { merge: conection } }"#, "connection"),
-    ])
-  func wrongRules(rules: String, message: String) throws {
-    let errors = check(file(chain: Self.chain, settings: "fields: \(rules)")).errors
-    #expect(errors.contains { $0.message.contains(message) && $0.location.line == 4 })
+      (
+        #"types: { "User.name": { max_age: 1h } }"#, "`User.name` in `types` does not name a type"
+      ),
+      ("types: { User: {} }", "`User` in `types` requires the key `max_age`"),
+      ("types: { User: { max_age: 60 } }", "`max_age`"),
+      ("types: { User: { maxage: 1h } }", "has no key `maxage`"),
+      ("types: { User: { max_age: -1s } }", "`max_age`"),
+      ("fields: { feed: { key_args: [a] } }", "`feed` in `fields` does not name a field of a type"),
+      (
+        #"fields: { "Query.": { key_args: [a] } }"#,
+        "`Query.` in `fields` does not name a field of a type"
+      ),
+      ("fields: { Query.feed: { keyargs: [a] } }", "has no key `keyargs`"),
+      ("fields: { Query.feed: {} }", "`Query.feed` of `fields`: the rule is empty"),
+      ("fields: { Query.feed: { merge: conection } }", "connection"),
+      // Redirects that cannot be one.
+      (
+        "fields: { Query.feed: { key_args: [a], type: T, merge: offset } }",
+        "the pages of `Query.feed` are merged"
+      ),
+      (
+        "fields: { Query.feed: { type: T } }",
+        "`type` of `Query.feed` is not the type of a redirect"
+      ),
+      (
+        #"fields: { Query.feed: { key_args: [a], type: "[T" } }"#,
+        "`type` of `Query.feed` is not the type of a redirect"
+      ),
+      (
+        "fields: { Query.feed: { key_args: [a], type: QUERY.x } }",
+        "`type` of `Query.feed` is not the type of a redirect"
+      ),
+    ] as [(String, String)])
+  func wrongRules(settings: String, message: String) {
+    let errors = check(text(settings)).errors
+    #expect(errors.contains { $0.message.contains(message) && $0.location.line == 4 }, "\(errors)")
   }
 
   @Test("key_args with a type, or in a file with a schema, is a cache redirect")
   func redirects() throws {
     let pipeline = try load(
-      file(
-        chain: Self.chain,
-        settings: """
-          fields:
-            Query.country: { key_args: [code], type: Country }
-            Query.countries: { key_args: [input.codes], type: "[Country!]!", max_age: 1m }
-          """))
+      text(
+        """
+        fields:
+          Query.country: { key_args: [code], type: Country }
+          Query.countries: { key_args: [input.codes], type: "[Country!]!", max_age: 1m }
+        """))
     #expect(
       pipeline.keys.redirects == [
         "Query": [
@@ -114,9 +123,7 @@ struct FieldRuleTests {
     #expect(pipeline.keys.fieldKeyArguments == [:])
     #expect(pipeline.show().contains("      key_args: [code]\n      type: Country\n"))
     let typed = try load(
-      file(
-        chain: Self.chain,
-        settings: "schema: s.graphql\nfields: { Query.country: { key_args: [code] } }"))
+      text("schema: s.graphql\nfields: { Query.country: { key_args: [code] } }"))
     #expect(typed.keys.redirects == ["Query": ["country": CacheRedirect(["code"])]])
   }
 
@@ -128,7 +135,7 @@ struct FieldRuleTests {
       ("Query.feed: { key_args: [filter], merge: connection }", "write `field_key_args: [filter]`"),
     ])
   func formerMeaning(rule: String, hint: String) throws {
-    let text = file(chain: Self.chain, settings: "fields: { \(rule) }")
+    let text = text("fields: { \(rule) }")
     let pipeline = try load(text)
     let arguments = rule.contains("filter") ? ["filter"] : []
     #expect(pipeline.keys.fieldKeyArguments == ["Query": ["feed": arguments]])
@@ -136,18 +143,5 @@ struct FieldRuleTests {
     let warnings = check(text).warnings.filter { $0.code == .formerName }
     #expect(warnings.count == 1 && warnings[0].hint?.hasPrefix(hint) == true, "\(warnings)")
     #expect(warnings.map(\.location.line) == [4])
-  }
-
-  @Test(
-    "a redirect that cannot be one is an error",
-    arguments: [
-      ("{ key_args: [a], type: T, merge: offset }", "the pages of `Query.feed` are merged"),
-      ("{ type: T }", "`type` of `Query.feed` is not the type of a redirect"),
-      ("{ key_args: [a], type: \"[T\" }", "`type` of `Query.feed` is not the type of a redirect"),
-      ("{ key_args: [a], type: QUERY.x }", "`type` of `Query.feed` is not the type of a redirect"),
-    ])
-  func wrongRedirects(rule: String, message: String) throws {
-    let errors = check(file(chain: Self.chain, settings: "fields: { Query.feed: \(rule) }")).errors
-    #expect(errors.contains { $0.message.contains(message) && $0.location.line == 4 }, "\(errors)")
   }
 }
