@@ -60,6 +60,16 @@ import Testing
     }
   }
 
+  /// Runs the operations of these numbers at the same time, and expects their results.
+  private func expectTexts(
+    of numbers: Range<Int>, _ type: String = "query", on bench: Bench
+  ) async throws {
+    let tasks = try numbers.map { try Self.start($0, type, on: bench) }
+    for (number, task) in zip(numbers, tasks) {
+      #expect(await task.value.texts == [Self.text(number)])
+    }
+  }
+
   private static func text(_ number: Int) -> String {
     #"{"data":{"user":{"id":"\#(number)","name":"user \#(number)"}}}"#
   }
@@ -90,10 +100,7 @@ import Testing
     let network = ArrayNetwork()
     let clock = TestClock()
     try await with(max: "3", network, clock: ServiceClock(clock)) { bench in
-      let tasks = try (0..<3).map { try Self.start($0, on: bench) }
-      for (number, task) in tasks.enumerated() {
-        #expect(await task.value.texts == [Self.text(number)])
-      }
+      try await expectTexts(of: 0..<3, on: bench)
       let last = try Self.start(3, on: bench)
       await clock.sleepers(1)
       clock.advance(by: .seconds(10))
@@ -205,10 +212,7 @@ import Testing
     let network = ArrayNetwork(refusal: 200, refusalBody: body)
     try await with(max: "2, mutations: true", network) { bench in
       for first in [0, 2] {
-        let tasks = try (first..<first + 2).map { try Self.start($0, "mutation", on: bench) }
-        for (index, task) in tasks.enumerated() {
-          #expect(await task.value.texts == [Self.text(first + index)])
-        }
+        try await expectTexts(of: first..<first + 2, "mutation", on: bench)
       }
     }
     // Two queries ask again.
@@ -230,10 +234,7 @@ import Testing
     let network = ArrayNetwork(refusal: 200, refusedFrom: 1)
     try await with(max: "2", network) { bench in
       for first in [0, 2, 4] {
-        let tasks = try (first..<first + 2).map { try Self.start($0, on: bench) }
-        for (index, task) in tasks.enumerated() {
-          #expect(await task.value.texts == [Self.text(first + index)])
-        }
+        try await expectTexts(of: first..<first + 2, on: bench)
       }
     }
     #expect(await network.sizes == [2, 2, 1, 1, 2, 1, 1])
@@ -247,10 +248,7 @@ import Testing
       await clock.sleepers(1)
       cancelled.cancel()
       #expect(await cancelled.value.error is CancellationError)
-      let others = try (1..<3).map { try Self.start($0, on: bench) }
-      for (number, task) in others.enumerated() {
-        #expect(await task.value.texts == [Self.text(number + 1)])
-      }
+      try await expectTexts(of: 1..<3, on: bench)
       #expect(await network.sizes == [2])
     }
   }
@@ -262,10 +260,7 @@ import Testing
     }
     #expect(await single.sizes == [1, 1])
     let shared = ArrayNetwork()
-    try await with(max: "2, mutations: true", shared) { bench in
-      async let first = bench.outcome(of: try Self.request(0, "mutation"))
-      async let second = bench.outcome(of: try Self.request(1, "mutation"))
-      let outcomes = try await [first, second]
+    try await runMutations(shared) { outcomes in
       #expect(outcomes.map(\.texts) == [[Self.text(0)], [Self.text(1)]])
     }
     // Two queries asked whether the server accepts arrays; the first mutations did not find it out.

@@ -5,6 +5,16 @@ import GQLRunTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RateLimitPluginTests {
+  /// Uses a chain with options of the plugin.
+  private func with<Result: Sendable>(
+    _ options: String, _ network: FakeNetwork, clock: TestClock,
+    body: @Sendable (Bench) async throws -> Result
+  ) async throws -> Result {
+    try await Bench.with(
+      "- rate-limit: { \(options) }\n- fetch\n- response-code\n- parse",
+      setup: .init(clock: ServiceClock(clock), transport: network), body: body)
+  }
+
   /// Runs operations one after the other; returns how long the clock was slept on, and the outcomes.
   private func naps(
     _ options: String, _ answers: [FakeNetwork.Answer], documents: [String] = [Bench.user],
@@ -12,10 +22,7 @@ import Testing
   ) async throws -> (naps: [Duration], outcomes: [Outcome], requests: Int) {
     let clock = TestClock.jumping()
     let network = FakeNetwork(answers)
-    let chain = "- rate-limit: { \(options) }\n- fetch\n- response-code\n- parse"
-    return try await Bench.with(
-      chain, setup: .init(clock: ServiceClock(clock), transport: network)
-    ) { bench in
+    return try await with(options, network, clock: clock) { bench in
       var outcomes: [Outcome] = []
       for index in 0..<operations {
         outcomes.append(await bench.run(documents[index % documents.count]))
@@ -44,10 +51,7 @@ import Testing
   @Test func `many operations at once are held to the rate together`() async throws {
     let clock = TestClock()
     let network = FakeNetwork(.ok)
-    let chain = "- rate-limit: { requests: 10 }\n- fetch\n- response-code\n- parse"
-    try await Bench.with(
-      chain, setup: .init(clock: ServiceClock(clock), transport: network)
-    ) { bench in
+    try await with("requests: 10", network, clock: clock) { bench in
       let tasks = (0..<50).map { _ in Task { await bench.run() } }
       await clock.sleepers(49)
       // The one without a delay may still be in flight.
@@ -62,10 +66,7 @@ import Testing
     async throws
   {
     let clock = TestClock()
-    let chain = "- rate-limit: { requests: 10 }\n- fetch\n- response-code\n- parse"
-    try await Bench.with(
-      chain, setup: .init(clock: ServiceClock(clock), transport: FakeNetwork(.ok))
-    ) { bench in
+    try await with("requests: 10", FakeNetwork(.ok), clock: clock) { bench in
       #expect(await bench.run().error == nil)
       let tasks = (0..<50).map { _ in Task { await bench.run() } }
       await clock.sleepers(50)
@@ -215,11 +216,8 @@ import Testing
 
   @Test func `a waiting caller can be cancelled`() async throws {
     let clock = TestClock()
-    let setup = Bench.Setup(
-      clock: ServiceClock(clock),
-      transport: FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok))
-    let chain = "- rate-limit\n- fetch\n- response-code\n- parse"
-    try await Bench.with(chain, setup: setup) { bench in
+    let network = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
+    try await with("budget: headers", network, clock: clock) { bench in
       _ = await bench.run()
       let task = Task { await bench.run() }
       await clock.sleepers(1)
