@@ -138,25 +138,23 @@ import Testing
   }
 
   @Test func `several subscriptions share the stream`() async throws {
-    try await DemoServer.withServer { server in
-      try await Bench.with("- fetch\n- parse", url: server.url, setup: Self.setup()) { bench in
-        let texts = await withTaskGroup(of: [String].self) { group in
-          for number in 0..<5 {
-            group.addTask {
-              await bench.run("subscription { countdown(from: \(number)) }").texts
-            }
-          }
-          return await group.reduce(into: [Int: [String]]()) { $0[$1.count] = $1 }
-        }
+    try await Bench.withDemoServer("- fetch\n- parse", setup: Self.setup()) { bench, server in
+      let texts = await withTaskGroup(of: [String].self) { group in
         for number in 0..<5 {
-          let expected = (0...number).reversed().map { #"{"data":{"countdown":\#($0)}}"# }
-          #expect(texts[number + 1] == expected)
+          group.addTask {
+            await bench.run("subscription { countdown(from: \(number)) }").texts
+          }
         }
-        let methods = server.log.requests.map(\.method)
-        #expect(methods.filter { $0 == "PUT" }.count == 1)
-        #expect(methods.filter { $0 == "GET" }.count == 1)
-        #expect(methods.filter { $0 == "POST" }.count == 5)
+        return await group.reduce(into: [Int: [String]]()) { $0[$1.count] = $1 }
       }
+      for number in 0..<5 {
+        let expected = (0...number).reversed().map { #"{"data":{"countdown":\#($0)}}"# }
+        #expect(texts[number + 1] == expected)
+      }
+      let methods = server.log.requests.map(\.method)
+      #expect(methods.filter { $0 == "PUT" }.count == 1)
+      #expect(methods.filter { $0 == "GET" }.count == 1)
+      #expect(methods.filter { $0 == "POST" }.count == 5)
     }
   }
 

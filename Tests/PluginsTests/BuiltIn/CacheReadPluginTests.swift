@@ -116,20 +116,18 @@ import Testing
     _ policy: CachePolicy, _ store: Bench.StoreKind
   ) async throws {
     let mutation = #"mutation Like { likePost(id: "P_1") { id likeCount } }"#
-    try await DemoServer.withServer { server in
-      try await Bench.with(chain(policy), url: server.url, setup: .init(store: store)) { bench in
-        let outcomes = [await bench.run(mutation), await bench.run(mutation)]
-        if policy == .cacheOnly {
-          #expect(outcomes.map(\.code) == [.invalidRequest, .invalidRequest])
-          #expect(server.requestCount == 0)
-        } else {
-          #expect(outcomes.map(\.sources) == [[.server], [.server]])
-          #expect(server.requestCount == 2)
-          #expect(outcomes[0].texts != outcomes[1].texts)
-          let isWritten = await bench.dump().contains(#""key":"Post:P_1""#)
-          #expect(isWritten == (policy != .noCache))
-          #expect(await !bench.dump().contains("MUTATION_ROOT"))
-        }
+    try await Bench.withDemoServer(chain(policy), setup: .init(store: store)) { bench, server in
+      let outcomes = [await bench.run(mutation), await bench.run(mutation)]
+      if policy == .cacheOnly {
+        #expect(outcomes.map(\.code) == [.invalidRequest, .invalidRequest])
+        #expect(server.requestCount == 0)
+      } else {
+        #expect(outcomes.map(\.sources) == [[.server], [.server]])
+        #expect(server.requestCount == 2)
+        #expect(outcomes[0].texts != outcomes[1].texts)
+        let isWritten = await bench.dump().contains(#""key":"Post:P_1""#)
+        #expect(isWritten == (policy != .noCache))
+        #expect(await !bench.dump().contains("MUTATION_ROOT"))
       }
     }
   }
@@ -138,25 +136,22 @@ import Testing
   func `a miss of cache-only names the first field that is missing`(
     _ store: Bench.StoreKind
   ) async throws {
-    try await DemoServer.withServer { server in
-      try await Bench.with(chain(.cacheOnly), url: server.url, setup: .init(store: store)) {
-        bench in
-        let nothing = await bench.run(Self.query)
-        #expect(nothing.failure?.layer == .cache)
-        #expect(nothing.code == .cacheMiss)
-        #expect(nothing.failure?.entry == "cache-read")
-        #expect(
-          nothing.message
-            == "cache-read: `user` of User is not in the cache, and the policy cache-only does "
-            + "not use the network")
-        #expect(server.requestCount == 0)
-        #expect(await bench.run(Self.query, policy: .networkOnly).sources == [.server])
-        #expect(await bench.run(Self.query).sources == [.cache])
-        let more = #"query User { user(id: "U_1") { id login bio followers } }"#
-        let miss = await bench.run(more)
-        #expect(miss.message.contains("`user.bio` of User is not in the cache"))
-        #expect(server.requestCount == 1)
-      }
+    try await Bench.withDemoServer(chain(.cacheOnly), setup: .init(store: store)) { bench, server in
+      let nothing = await bench.run(Self.query)
+      #expect(nothing.failure?.layer == .cache)
+      #expect(nothing.code == .cacheMiss)
+      #expect(nothing.failure?.entry == "cache-read")
+      #expect(
+        nothing.message
+          == "cache-read: `user` of User is not in the cache, and the policy cache-only does "
+          + "not use the network")
+      #expect(server.requestCount == 0)
+      #expect(await bench.run(Self.query, policy: .networkOnly).sources == [.server])
+      #expect(await bench.run(Self.query).sources == [.cache])
+      let more = #"query User { user(id: "U_1") { id login bio followers } }"#
+      let miss = await bench.run(more)
+      #expect(miss.message.contains("`user.bio` of User is not in the cache"))
+      #expect(server.requestCount == 1)
     }
   }
 
@@ -166,18 +161,16 @@ import Testing
   ) async throws {
     let query = #"{ trouble { ok error(message: "no \#(Bench.canary)") } }"#
     let chain = "- cache-read: { errors: \(policy.rawValue) }\n" + Bench.bare
-    try await DemoServer.withServer { server in
-      try await Bench.with(chain, url: server.url, setup: .init(store: store)) { bench in
-        let outcomes = [await bench.run(query), await bench.run(query)]
-        #expect(outcomes[0].sources == [.server])
-        #expect(outcomes[1].sources == [policy == .refuse ? .server : .cache])
-        let errors = outcomes.map { $0.results.flatMap(\.errors).map(\.description) }
-        #expect(errors[0] == ["trouble.error: no ••• [DEMO_ERROR]"])
-        #expect(errors[1] == (policy == .keep ? [] : errors[0]))
-        let operation = try PreparedOperation(document: Document(parsing: query))
-        let stored = try await bench.store?.read(operation, options: ReadOptions(errors: .replay))
-        #expect(stored?.errors.map { $0["message"]?.stringValue } == ["no •••"])
-      }
+    try await Bench.withDemoServer(chain, setup: .init(store: store)) { bench, _ in
+      let outcomes = [await bench.run(query), await bench.run(query)]
+      #expect(outcomes[0].sources == [.server])
+      #expect(outcomes[1].sources == [policy == .refuse ? .server : .cache])
+      let errors = outcomes.map { $0.results.flatMap(\.errors).map(\.description) }
+      #expect(errors[0] == ["trouble.error: no ••• [DEMO_ERROR]"])
+      #expect(errors[1] == (policy == .keep ? [] : errors[0]))
+      let operation = try PreparedOperation(document: Document(parsing: query))
+      let stored = try await bench.store?.read(operation, options: ReadOptions(errors: .replay))
+      #expect(stored?.errors.map { $0["message"]?.stringValue } == ["no •••"])
     }
   }
 
@@ -187,34 +180,28 @@ import Testing
       "- max-retry\n- token-refresh: { env: CANARY }\n- cache-read: { errors: replay }\n"
       + Bench.bare
     let setup = Bench.Setup(variables: ["CANARY": Bench.canary])
-    try await DemoServer.withServer { server in
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        _ = try await bench.using(Bench.plain, url: server.url).run(query)
-        let outcome = await bench.run(query)
-        #expect(outcome.sources == [.cache], "\(outcome.message)")
-        #expect(outcome.results.last?.errors.map(\.code) == ["UNAUTHENTICATED"])
-      }
+    try await Bench.withDemoServer(chain, setup: setup) { bench, server in
+      _ = try await bench.using(Bench.plain, url: server.url).run(query)
+      let outcome = await bench.run(query)
+      #expect(outcome.sources == [.cache], "\(outcome.message)")
+      #expect(outcome.results.last?.errors.map(\.code) == ["UNAUTHENTICATED"])
     }
   }
 
   @Test func `without a store everything is a miss`() async throws {
-    try await DemoServer.withServer { server in
-      try await Bench.with(chain(.cacheFirst), url: server.url, setup: .init(store: nil)) { bench in
-        for _ in 0..<2 { #expect(await bench.run(Self.query).sources == [.server]) }
-        #expect(await bench.run(Self.query, policy: .cacheOnly).code == .cacheMiss)
-        #expect(server.requestCount == 2)
-      }
+    try await Bench.withDemoServer(chain(.cacheFirst), setup: .init(store: nil)) { bench, server in
+      for _ in 0..<2 { #expect(await bench.run(Self.query).sources == [.server]) }
+      #expect(await bench.run(Self.query, policy: .cacheOnly).code == .cacheMiss)
+      #expect(server.requestCount == 2)
     }
   }
 
   @Test func `the policy of a request overrides the option`() async throws {
-    try await DemoServer.withServer { server in
-      try await Bench.with(chain(.networkOnly), url: server.url) { bench in
-        _ = await bench.run(Self.query)
-        #expect(await bench.run(Self.query, policy: .cacheAndNetwork).sources == [.cache, .server])
-        #expect(await bench.run(Self.query, policy: .cacheOnly).sources == [.cache])
-        #expect(server.requestCount == 2)
-      }
+    try await Bench.withDemoServer(chain(.networkOnly)) { bench, server in
+      _ = await bench.run(Self.query)
+      #expect(await bench.run(Self.query, policy: .cacheAndNetwork).sources == [.cache, .server])
+      #expect(await bench.run(Self.query, policy: .cacheOnly).sources == [.cache])
+      #expect(server.requestCount == 2)
     }
   }
 }

@@ -143,19 +143,17 @@ import Testing
     """#
 
   @Test func `a large response is streamed into a file, and read from there`() async throws {
-    try await DemoServer.withServer { server in
-      let chain = "- cache-read\n" + Bench.bare
-      try await Bench.with(chain, url: server.url, setup: .init(store: .sqlite)) { bench in
-        let first = await bench.run(Self.feed)
-        #expect(first.sources == [.server], "\(first.message)")
-        let second = await bench.run(Self.feed)
-        #expect(second.sources == [.cache])
-        #expect(first.texts == second.texts)
-        let statistics = try await bench.store?.statistics()
-        #expect(statistics?.types["Post"]?.records == 3000)
-        #expect(server.requestCount == 1)
-        #expect(server.log.largestChunk < 1 << 20)
-      }
+    let chain = "- cache-read\n" + Bench.bare
+    try await Bench.withDemoServer(chain, setup: .init(store: .sqlite)) { bench, server in
+      let first = await bench.run(Self.feed)
+      #expect(first.sources == [.server], "\(first.message)")
+      let second = await bench.run(Self.feed)
+      #expect(second.sources == [.cache])
+      #expect(first.texts == second.texts)
+      let statistics = try await bench.store?.statistics()
+      #expect(statistics?.types["Post"]?.records == 3000)
+      #expect(server.requestCount == 1)
+      #expect(server.log.largestChunk < 1 << 20)
     }
   }
 
@@ -163,20 +161,18 @@ import Testing
   func `a large response that breaks off leaves the store as it was`(
     _ store: Bench.StoreKind, _ bytes: Int
   ) async throws {
-    try await DemoServer.withServer { server in
-      try await Bench.with(url: server.url, setup: .init(store: store)) { bench in
-        try await bench.prime()
-        let before = await bench.dump()
-        var wish = Misbehaviour()
-        wish.truncate = bytes
-        server.misbehave(wish)
-        let outcome = await bench.run(Self.feed)
-        #expect(outcome.code == .truncatedResponse, "\(outcome.message)")
-        #expect(outcome.results.isEmpty)
-        #expect(await bench.dump() == before)
-        server.misbehave(nil)
-        #expect(await bench.run(Self.feed).sources == [.server], "the store is free again")
-      }
+    try await Bench.withDemoServer(setup: .init(store: store)) { bench, server in
+      try await bench.prime()
+      let before = await bench.dump()
+      var wish = Misbehaviour()
+      wish.truncate = bytes
+      server.misbehave(wish)
+      let outcome = await bench.run(Self.feed)
+      #expect(outcome.code == .truncatedResponse, "\(outcome.message)")
+      #expect(outcome.results.isEmpty)
+      #expect(await bench.dump() == before)
+      server.misbehave(nil)
+      #expect(await bench.run(Self.feed).sources == [.server], "the store is free again")
     }
   }
 }

@@ -87,34 +87,30 @@ struct FreshnessTests {
 
   @Test("an answer of the server makes data fresh again, changed or not")
   func renewal() async throws {
-    try await DemoServer.withServer { server in
-      let time = Locked(1_700_000_000.0)
-      let setup = Bench.Setup(secondsSince1970: { time.withLock { $0 } })
-      try await Bench.with(Self.chain("max_age: 5m"), url: server.url, setup: setup) { bench in
-        #expect(await bench.run(Self.query).sources == [.server])
-        time.withLock { $0 += 300 }
-        #expect(await bench.run(Self.query).sources == [.server])
-        time.withLock { $0 += 299 }
-        #expect(await bench.run(Self.query).sources == [.cache])
-      }
+    let time = Locked(1_700_000_000.0)
+    let setup = Bench.Setup(secondsSince1970: { time.withLock { $0 } })
+    try await Bench.withDemoServer(Self.chain("max_age: 5m"), setup: setup) { bench, _ in
+      #expect(await bench.run(Self.query).sources == [.server])
+      time.withLock { $0 += 300 }
+      #expect(await bench.run(Self.query).sources == [.server])
+      time.withLock { $0 += 299 }
+      #expect(await bench.run(Self.query).sources == [.cache])
     }
   }
 
   @Test("a miss of cache-only says how old the field is")
   func reason() async throws {
-    try await DemoServer.withServer { server in
-      let time = Locked(1_700_000_000.0)
-      let setup = Bench.Setup(secondsSince1970: { time.withLock { $0 } })
-      let chain = Self.chain("policy: cache-only, max_age: 5m")
-      try await Bench.with(chain, url: server.url, setup: setup) { bench in
-        #expect(await bench.run(Self.query, policy: .networkOnly).sources == [.server])
-        time.withLock { $0 += 420 }
-        let miss = await bench.run(Self.query)
-        #expect(
-          miss.message
-            == "cache-read: `user` of User is stale in the cache (received 7 min ago, max_age 5 min), "
-            + "and the policy cache-only does not use the network")
-      }
+    let time = Locked(1_700_000_000.0)
+    let setup = Bench.Setup(secondsSince1970: { time.withLock { $0 } })
+    let chain = Self.chain("policy: cache-only, max_age: 5m")
+    try await Bench.withDemoServer(chain, setup: setup) { bench, _ in
+      #expect(await bench.run(Self.query, policy: .networkOnly).sources == [.server])
+      time.withLock { $0 += 420 }
+      let miss = await bench.run(Self.query)
+      #expect(
+        miss.message
+          == "cache-read: `user` of User is stale in the cache (received 7 min ago, max_age 5 min), "
+          + "and the policy cache-only does not use the network")
     }
   }
 

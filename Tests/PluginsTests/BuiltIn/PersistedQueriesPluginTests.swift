@@ -432,16 +432,14 @@ import Testing
   @Test(arguments: ["query_method: POST", "query_method: GET"])
   func `a server learns a document once, and knows it from then on`(_ options: String) async throws
   {
-    try await DemoServer.withServer { server in
-      try await Bench.with(Self.chain(options), url: server.url) { bench in
-        let query = #"query User { user(id: "U_1") { id login } }"#
-        for _ in 0..<3 { #expect(await bench.run(query).error == nil) }
-        #expect(server.requestCount == 4)
-        let withText = server.log.requests.filter {
-          ($0.bodyText + ($0.path.removingPercentEncoding ?? "")).contains("login")
-        }
-        #expect(withText.count == 1)
+    try await Bench.withDemoServer(Self.chain(options)) { bench, server in
+      let query = #"query User { user(id: "U_1") { id login } }"#
+      for _ in 0..<3 { #expect(await bench.run(query).error == nil) }
+      #expect(server.requestCount == 4)
+      let withText = server.log.requests.filter {
+        ($0.bodyText + ($0.path.removingPercentEncoding ?? "")).contains("login")
       }
+      #expect(withText.count == 1)
     }
   }
 }

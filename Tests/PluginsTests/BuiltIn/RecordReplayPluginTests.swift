@@ -339,11 +339,10 @@ import Testing
   @Test func `a recording of a real server answers when the server is gone`() async throws {
     let file = File()
     let query = #"query User { user(id: "U_1") { id login } }"#
-    let recorded = try await DemoServer.withServer { server in
-      let chain = "- record-replay: { file: \"${env:FILE}\", mode: record }\n" + Bench.bare
-      return try await Bench.with(
-        chain, url: server.url, setup: .init(variables: ["FILE": file.path])
-      ) { await $0.run(query) }
+    let chain = "- record-replay: { file: \"${env:FILE}\", mode: record }\n" + Bench.bare
+    let setup = Bench.Setup(variables: ["FILE": file.path])
+    let recorded = try await Bench.withDemoServer(chain, setup: setup) { bench, _ in
+      await bench.run(query)
     }
     let replayed = try await outcomes(
       "replay", file.path, [.failure(.connectionFailed, .notSent)], documents: [query])

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunCache
+import GQLRunDemoServer
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
@@ -111,6 +112,16 @@ struct Bench: Sendable {
       try await with(chain, url: isSocket ? server.socketURL : server.url, setup: setup) { bench in
         try await body(bench, server)
       }
+    }
+  }
+
+  /// Assembles a chain for a demo server, and uses both.
+  static func withDemoServer<Result: Sendable>(
+    _ chain: String = plain, setup: Setup = Setup(),
+    body: @Sendable (Bench, LiveDemoServer) async throws -> Result
+  ) async throws -> Result {
+    try await DemoServer.withServer { server in
+      try await with(chain, url: server.url, setup: setup) { try await body($0, server) }
     }
   }
 
