@@ -2,28 +2,12 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunLanguage
 import GQLRunPipeline
+import GQLRunTestSupport
 import Testing
 
 /// Watched queries and optimistic mutations over a chain with the real parser and store.
 @Suite("Watching an operation", .timeLimit(.minutes(10)))
 struct OperationWatchTests {
-  /// Holds requests back until it is opened.
-  actor Gate {
-    private var isOpen = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    func pass() async {
-      if isOpen { return }
-      await withCheckedContinuation { waiting.append($0) }
-    }
-
-    func open() {
-      isOpen = true
-      for continuation in waiting { continuation.resume() }
-      waiting = []
-    }
-  }
-
   private func bench(
     _ answers: Answer..., gate: Gate? = nil, reached: Gate? = nil, store: CacheStore = .memory(),
     errors: ErrorReadPolicy = .refuse
