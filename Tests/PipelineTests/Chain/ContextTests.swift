@@ -37,22 +37,24 @@ struct ContextTests {
       await journal.events.filter { $0.contains("acme") } == ["1 acme", "2 acme", "1 acme"])
   }
 
+  /// Notes the task-local value on the path down, and with each result.
+  private func noting(_ journal: Journal) -> Interceptor {
+    Interceptor { request, _, next in
+      await journal.note("down \(Trace.id ?? "none")")
+      return await next(request).map { response in
+        await journal.note("up \(Trace.id ?? "none")")
+        return response
+      }
+    }
+  }
+
   @Test("carries task-local values set before the request")
   func outerTaskLocals() async {
     var bench = Bench(server: Server(.results(["1", "2"])))
-    let journal = bench.journal
-    bench.bottom = [
-      Interceptor { request, _, next in
-        await journal.note("down \(Trace.id ?? "none")")
-        return await next(request).map { response in
-          await journal.note("up \(Trace.id ?? "none")")
-          return response
-        }
-      }
-    ]
+    bench.bottom = [noting(bench.journal)]
     _ = await Trace.$id.withValue("t") { await bench.run() }
     #expect(
-      await journal.events.filter { $0.hasSuffix(" t") || $0.hasSuffix("none") }
+      await bench.journal.events.filter { $0.hasSuffix(" t") || $0.hasSuffix("none") }
         == ["down t", "up t", "up t"])
   }
 
@@ -60,17 +62,10 @@ struct ContextTests {
   func innerTaskLocals() async {
     var bench = Bench(server: Server(.results(["1", "2"])))
     let journal = bench.journal
-    let below = Interceptor { request, _, next in
-      await journal.note("down \(Trace.id ?? "none")")
-      return await next(request).map { response in
-        await journal.note("up \(Trace.id ?? "none")")
-        return response
-      }
-    }
     bench.top = [
       Interceptor { request, _, next in
         await Trace.$id.withValue("t") { await next(request) }.binding(Trace.$id, to: "t")
-      }, below,
+      }, noting(journal),
     ]
     bench.http = [
       HTTPWrap { request, _, next in
