@@ -35,29 +35,27 @@ import Testing
     #expect(await listener.limits == expected)
   }
 
-  @Test func `a header that is larger than the option allows is refused`() async throws {
-    let answer = HTTPText.response(headers: ["X-Long: " + String(repeating: "a", count: 1_000)])
+  /// An option, a value that refuses the answer and one that accepts it.
+  @Test(
+    arguments: [
+      (
+        "max_headers", "900B", "2KiB",
+        HTTPText.response(headers: ["X-Long: " + String(repeating: "a", count: 1_000)])
+      ),
+      (
+        "max_ratio", "100", "2000",
+        HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzipBomb)
+      ),
+    ] as [(String, String, String, [UInt8])])
+  func `what is larger, or grows more, than an option allows is refused`(
+    _ option: String, _ refusing: String, _ accepting: String, _ answer: [UInt8]
+  ) async throws {
     try await RawServer.withServer([.request, .send(answer)]) { server in
-      for (limit, code) in [("900B", ChainError.Code.limitExceeded), ("2KiB", nil)] {
-        let chain = Bench.fetching("max_headers: \(limit)")
-        try await Bench.with(chain, url: server.url) { bench in
+      for (limit, code) in [(refusing, ChainError.Code.limitExceeded), (accepting, nil)] {
+        try await Bench.with(Bench.fetching("\(option): \(limit)"), url: server.url) { bench in
           let outcome = await bench.run()
           #expect(outcome.code == code, "\(outcome.message)")
-          if code != nil { #expect(outcome.message.contains("max_headers")) }
-        }
-      }
-    }
-  }
-
-  @Test func `a body that grows more than the option allows is refused`() async throws {
-    let answer = HTTPText.response(headers: ["Content-Encoding: gzip"], bytes: gzipBomb)
-    try await RawServer.withServer([.request, .send(answer)]) { server in
-      for (ratio, code) in [("100", ChainError.Code.limitExceeded), ("2000", nil)] {
-        let chain = Bench.fetching("max_ratio: \(ratio)")
-        try await Bench.with(chain, url: server.url) { bench in
-          let outcome = await bench.run()
-          #expect(outcome.code == code, "\(outcome.message)")
-          if code != nil { #expect(outcome.message.contains("max_ratio")) }
+          if code != nil { #expect(outcome.message.contains(option)) }
         }
       }
     }

@@ -13,24 +13,20 @@ import Testing
     }
   }
 
-  @Test func `nesting is limited`() async throws {
-    let deep =
-      #"{"data":{"user":null},"x":\#(String(repeating: "[", count: 9))1\#(String(repeating: "]", count: 9))}"#
-    let (refused, before, after) = try await run("parse: { max_depth: 9 }", deep)
-    #expect(refused.code == .malformedResponse)
-    #expect(refused.message.contains("9"), "\(refused.message)")
-    #expect(after == before)
-    let (read, _, _) = try await run("parse: { max_depth: 10 }", deep)
-    #expect(read.results.count == 1, "\(read.message)")
-  }
+  private static let deep =
+    #"{"data":{"user":null},"x":\#(String(repeating: "[", count: 9))1\#(String(repeating: "]", count: 9))}"#
+  private static let long = HTTPText.user.replacing("Ada", with: String(repeating: "A", count: 100))
 
-  @Test func `strings are limited`() async throws {
-    let body = HTTPText.user.replacing("Ada", with: String(repeating: "A", count: 100))
-    let (refused, before, after) = try await run("parse: { max_string: 99B }", body)
+  /// An option, the highest value that refuses a body, and its unit.
+  @Test(arguments: [("max_depth", 9, "", deep), ("max_string", 99, "B", long)])
+  func `nesting and strings are limited`(
+    _ option: String, _ limit: Int, _ unit: String, _ body: String
+  ) async throws {
+    let (refused, before, after) = try await run("parse: { \(option): \(limit)\(unit) }", body)
     #expect(refused.code == .malformedResponse)
-    #expect(refused.message.contains("99"), "\(refused.message)")
+    #expect(refused.message.contains("\(limit)"), "\(refused.message)")
     #expect(after == before)
-    let (read, _, _) = try await run("parse: { max_string: 100B }", body)
+    let (read, _, _) = try await run("parse: { \(option): \(limit + 1)\(unit) }", body)
     #expect(read.results.count == 1, "\(read.message)")
   }
 
