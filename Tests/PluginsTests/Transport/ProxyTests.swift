@@ -8,13 +8,57 @@ import Testing
     Bench.retrying.replacing("- fetch", with: "- fetch: { \(fetch) }")
   }
 
-  private func refusal(
-    _ script: [RawServer.Step], _ part: String, proxy scheme: String = "http",
-    url: String = "https://server.invalid/graphql"
+  /// What a proxy of a kind answers to a request for a URL with this scheme, and a part of the message.
+  @Test(
+    arguments: [
+      (
+        "http", "http",
+        [
+          .request, .send(HTTPText.response("407 Proxy Authentication Required", body: "")),
+          .untilClosed,
+        ], "requires credentials"
+      ),
+      (
+        "http", "https",
+        [
+          .request,
+          .send(
+            "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"
+          ), .untilClosed,
+        ], "requires credentials"
+      ),
+      (
+        "http", "https",
+        [
+          .request, .send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
+          .untilClosed,
+        ], "opened no tunnel to https://server.invalid"
+      ),
+      ("http", "https", [.request, .end], "opened no tunnel to https://server.invalid"),
+      ("socks5h", "http", [.bytes(3), .send([5, 255]), .untilClosed], "requires credentials"),
+      (
+        "socks5h", "http",
+        [
+          .bytes(3), .send([5, 0]), .bytes(21), .send([5, 5, 0, 1, 0, 0, 0, 0, 0, 0]),
+          .untilClosed,
+        ], "connection refused"
+      ),
+      (
+        "socks5h", "http",
+        [.bytes(3), .send("HTTP/1.1 400 Bad Request\r\n\r\n"), .untilClosed],
+        "does not answer with SOCKS 5"
+      ),
+      (
+        "socks5h", "http", [.bytes(3), .send([5, 0]), .bytes(21), .end],
+        "opened no tunnel to http://server.invalid"
+      ),
+    ] as [(String, String, [RawServer.Step], String)])
+  func `fault 38: a proxy that refuses is an error, without a retry`(
+    _ kind: String, _ scheme: String, _ script: [RawServer.Step], _ part: String
   ) async throws {
     try await RawServer.withServer(script) { proxy in
-      let chain = chain("proxy: \"\(scheme)://127.0.0.1:\(proxy.port)\"")
-      try await Bench.with(chain, url: url) { bench in
+      let chain = chain("proxy: \"\(kind)://127.0.0.1:\(proxy.port)\"")
+      try await Bench.with(chain, url: "\(scheme)://server.invalid/graphql") { bench in
         try await bench.prime()
         let before = await bench.dump()
         let outcome = await bench.run(policy: .networkOnly)
@@ -76,14 +120,6 @@ import Testing
     }
   }
 
-  @Test func `fault 38: a proxy that passes requests on wants credentials`() async throws {
-    try await refusal(
-      [
-        .request,
-        .send(HTTPText.response("407 Proxy Authentication Required", body: "")), .untilClosed,
-      ], "requires credentials", url: "http://server.invalid/graphql")
-  }
-
   @Test func `a SOCKS proxy receives the name of the server`() async throws {
     let script: [RawServer.Step] = [
       // Greeting, and the choice of no credentials.
@@ -102,45 +138,6 @@ import Testing
         #expect(await proxy.log.requests.first?.hasPrefix("POST /graphql") == true)
       }
     }
-  }
-
-  @Test(arguments: [
-    ([RawServer.Step.bytes(3), .send([5, 255])], "requires credentials"),
-    (
-      [.bytes(3), .send([5, 0]), .bytes(21), .send([5, 5, 0, 1, 0, 0, 0, 0, 0, 0])],
-      "connection refused"
-    ),
-    ([.bytes(3), .send("HTTP/1.1 400 Bad Request\r\n\r\n")], "does not answer with SOCKS 5"),
-  ]) func `fault 38: a proxy that speaks SOCKS refuses`(
-    _ script: [RawServer.Step], _ part: String
-  ) async throws {
-    try await refusal(
-      script + [.untilClosed], part, proxy: "socks5h", url: "http://server.invalid/graphql")
-  }
-
-  @Test func `fault 38: a proxy that wants credentials`() async throws {
-    try await refusal(
-      [
-        .request,
-        .send(
-          "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"
-        ), .untilClosed,
-      ], "requires credentials")
-  }
-
-  @Test func `fault 38: a proxy that refuses`() async throws {
-    try await refusal(
-      [
-        .request, .send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
-        .untilClosed,
-      ], "opened no tunnel to https://server.invalid")
-  }
-
-  @Test func `fault 38: a proxy that closes the connection before a tunnel is open`() async throws {
-    try await refusal([.request, .end], "opened no tunnel to https://server.invalid")
-    try await refusal(
-      [.bytes(3), .send([5, 0]), .bytes(21), .end], "opened no tunnel to http://server.invalid",
-      proxy: "socks5h", url: "http://server.invalid/graphql")
   }
 
   @Test(arguments: ["https", "wss"])
