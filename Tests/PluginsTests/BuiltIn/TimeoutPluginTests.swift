@@ -4,8 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TimeoutPluginTests {
   private func setup(_ clock: TestClock, _ network: FakeNetwork?) -> Bench.Setup {
-    let setup = Bench.Setup(clock: ServiceClock(clock), transport: network)
-    return setup
+    Bench.Setup(clock: ServiceClock(clock), transport: network)
   }
 
   private func expectTimeout(_ outcome: Outcome, _ total: String = "30s") {

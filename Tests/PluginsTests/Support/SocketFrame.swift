@@ -5,7 +5,7 @@ import GQLRunCrypto
 ///
 /// https://www.rfc-editor.org/rfc/rfc6455#section-5.2
 enum SocketFrame {
-  /// A frame. `first` overrides the first byte, for frames that are wrong.
+  /// A frame. `length` overrides the length in the header, for frames that are wrong.
   static func bytes(
     _ payload: [UInt8], opcode: UInt8 = 1, isFinal: Bool = true, isMasked: Bool = false,
     length: Int? = nil
