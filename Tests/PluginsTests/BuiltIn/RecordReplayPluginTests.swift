@@ -1,5 +1,4 @@
 import Foundation
-import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
