@@ -20,18 +20,12 @@ struct ReadTests {
     try await way.withCache { cache in
       try await cache.write(Self.response, Self.document)
       for (document, answer) in [
-        (
-          "{ feed(first: 2) { tags grid { n } edges { node { author { login id } title } } total } }",
-          #"{"feed":{"tags":["a",null],"grid":[[{"n":1}],[null,{"n":2}]],"edges":[{"node":{"author":{"login":"ada","id":"x"},"title":"One"}},null,{"node":{"author":null,"title":"Two"}}],"total":2}}"#
-        ),
-        (
-          "{ again: feed(first: 2) { n: total total edges { c: cursor } } feed(first: 2) { t: tags } }",
-          #"{"again":{"n":2,"total":2,"edges":[{"c":"a"},null,{"c":"b"}]},"feed":{"t":["a",null]}}"#
-        ),
-        (
-          "{ feed(first: 2) { edges { node { id } } ...F total } } fragment F on C { total edges { cursor node { title } } }",
-          #"{"feed":{"edges":[{"node":{"id":1,"title":"One"},"cursor":"a"},null,{"node":{"id":2,"title":"Two"},"cursor":"b"}],"total":2}}"#
-        ),
+        "{ feed(first: 2) { tags grid { n } edges { node { author { login id } title } } total } }":
+          #"{"feed":{"tags":["a",null],"grid":[[{"n":1}],[null,{"n":2}]],"edges":[{"node":{"author":{"login":"ada","id":"x"},"title":"One"}},null,{"node":{"author":null,"title":"Two"}}],"total":2}}"#,
+        "{ again: feed(first: 2) { n: total total edges { c: cursor } } feed(first: 2) { t: tags } }":
+          #"{"again":{"n":2,"total":2,"edges":[{"c":"a"},null,{"c":"b"}]},"feed":{"t":["a",null]}}"#,
+        "{ feed(first: 2) { edges { node { id } } ...F total } } fragment F on C { total edges { cursor node { title } } }":
+          #"{"feed":{"edges":[{"node":{"id":1,"title":"One"},"cursor":"a"},null,{"node":{"id":2,"title":"Two"},"cursor":"b"}],"total":2}}"#,
       ] {
         #expect(try await cache.read(document) == answer)
       }

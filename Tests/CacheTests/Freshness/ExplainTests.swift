@@ -173,25 +173,18 @@ struct ExplainTests {
   @Test(
     "a redirect is proposed when the records that the arguments identify are stored",
     arguments: [
-      (
-        #"{ country(code: "FR") { name } }"#,
-        ["Query.country: { key_args: [code], type: Country }"]
-      ),
-      (
-        #"{ land(input: { code: "FR", limit: 1 }) { name } }"#,
-        ["Query.land: { key_args: [input.code], type: Country }"]
-      ),
-      (
-        #"{ several(codes: ["PT", "FR"]) { name } }"#,
-        [#"Query.several: { key_args: [codes], type: "[Country]" }"#]
-      ),
+      #"{ country(code: "FR") { name } }"#: ["Query.country: { key_args: [code], type: Country }"],
+      #"{ land(input: { code: "FR", limit: 1 }) { name } }"#: [
+        "Query.land: { key_args: [input.code], type: Country }"
+      ],
+      #"{ several(codes: ["PT", "FR"]) { name } }"#: [
+        #"Query.several: { key_args: [codes], type: "[Country]" }"#
+      ],
       // The name of the field decides between Country:PT and City:PT.
-      (
-        #"{ city(code: "PT") { name } }"#, ["Query.city: { key_args: [code], type: City }"]
-      ),
-      (#"{ land(code: "PT") { name } }"#, []), (#"{ country(code: "DE") { name } }"#, []),
-      (#"{ country(code: "FR") }"#, []), ("{ country { name } }", []),
-    ])
+      #"{ city(code: "PT") { name } }"#: ["Query.city: { key_args: [code], type: City }"],
+      #"{ land(code: "PT") { name } }"#: [], #"{ country(code: "DE") { name } }"#: [],
+      #"{ country(code: "FR") }"#: [], "{ country { name } }": [],
+    ] as [String: [String]])
   func proposals(document: String, expected: [String]) async throws {
     let keys = KeyRules(default: ["code"])
     try await StoreKind.sqlite.withStore { store in

@@ -73,30 +73,20 @@ struct DeliveryStoreTests {
     "what one selection of a field identifies, all selections of the field do",
     arguments: [
       // Another alias has the fragment with the key, in a later part.
-      (
-        "{ a: node { x } ... @defer { b: node { ... on User { code } } } }",
-        "a: node { __typename ... on User { code } x }"
-      ),
+      "{ a: node { x } ... @defer { b: node { ... on User { code } } } }":
+        "a: node { __typename ... on User { code } x }",
       // The key comes with a deferred fragment inside a deferred fragment.
-      (
-        "{ node { ... @defer { ... on User @defer { name } } } }",
-        "node { __typename ... on User { code } ... @defer {"
-      ),
+      "{ node { ... @defer { ... on User @defer { name } } } }":
+        "node { __typename ... on User { code } ... @defer {",
       // The key field of a type is a field of its interface.
-      (
-        "{ a: node { x } b: node @stream { ... @include(if: true) { code } } }",
-        "a: node { __typename ... on User { code } x }"
-      ),
+      "{ a: node { x } b: node @stream { ... @include(if: true) { code } } }":
+        "a: node { __typename ... on User { code } x }",
       // Without the directives, nothing is added.
-      (
-        "{ a: node { x } b: node { ... on User { code } } }", "a: node { __typename x }"
-      ),
+      "{ a: node { x } b: node { ... on User { code } } }": "a: node { __typename x }",
       // A type that the field cannot have.
-      (
-        "{ a: other { x } ... @defer { b: node { ... on User { code } } } }",
-        "a: other { __typename x }"
-      ),
-    ])
+      "{ a: other { x } ... @defer { b: node { ... on User { code } } } }":
+        "a: other { __typename x }",
+    ] as [String: String])
   func sharedIdentities(document: String, expected: String) throws {
     let facts = try facts(
       """

@@ -73,50 +73,31 @@ struct FormatTests {
       ])
   }
 
-  static let unusable: [([String], String)] = [
-    (
-      [#"{"data":{"a":1},"pending":[{"id":"0","path":[],"label":"L"}],"hasNext":true}"#],
-      "the response ended before all its parts had arrived; missing: L at the top"
-    ),
-    (
-      [#"{"data":{"a":1},"hasNext":true}"#], "the response ended before all its parts had arrived"
-    ),
-    ([], "the response ended before its first part"),
-    (
-      [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":[{"id":"9","data":{"b":1}}]}"#],
-      #"the response has a part with the id "9", which is not pending"#
-    ),
-    (
-      [
-        #"{"data":{"a":1},"hasNext":true}"#,
-        #"{"incremental":[{"path":["x",1],"data":{"b":1}}],"hasNext":false}"#,
-      ],
+  static let unusable: [[String]: String] = [
+    [#"{"data":{"a":1},"pending":[{"id":"0","path":[],"label":"L"}],"hasNext":true}"#]:
+      "the response ended before all its parts had arrived; missing: L at the top",
+    [#"{"data":{"a":1},"hasNext":true}"#]: "the response ended before all its parts had arrived",
+    []: "the response ended before its first part",
+    [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":[{"id":"9","data":{"b":1}}]}"#]:
+      #"the response has a part with the id "9", which is not pending"#,
+    [
+      #"{"data":{"a":1},"hasNext":true}"#,
+      #"{"incremental":[{"path":["x",1],"data":{"b":1}}],"hasNext":false}"#,
+    ]:
       "the response has a part with fields of an object at x[1], where the operation defers nothing, or "
-        + "where no value has arrived"
-    ),
-    (
-      [
-        #"{"data":{"a":1,"l":[1]},"hasNext":true}"#,
-        #"{"incremental":[{"path":["l",3],"items":[1]}],"hasNext":false}"#,
-      ],
-      "the response continues the list l at index 3, but 1 elements have arrived"
-    ),
-    (
-      [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":[{"path":[],"data":{"b":tru}}]}"#],
-      "the part of the response for the top is not valid JSON"
-    ),
-    (
-      [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":{}}"#],
-      "`incremental` of the response: a member of a message is not a list"
-    ),
-    (
-      [#"{"data":{"a":1},"pending":[{"id":"0","path":"a"}]}"#],
-      "an element of `pending` of the response has no path of names and indices"
-    ),
-    (
-      [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":[{"path":[],"data":[1]}]}"#],
-      #""data" of the response is a list; GraphQL requires an object or null"#
-    ),
+      + "where no value has arrived",
+    [
+      #"{"data":{"a":1,"l":[1]},"hasNext":true}"#,
+      #"{"incremental":[{"path":["l",3],"items":[1]}],"hasNext":false}"#,
+    ]: "the response continues the list l at index 3, but 1 elements have arrived",
+    [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":[{"path":[],"data":{"b":tru}}]}"#]:
+      "the part of the response for the top is not valid JSON",
+    [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":{}}"#]:
+      "`incremental` of the response: a member of a message is not a list",
+    [#"{"data":{"a":1},"pending":[{"id":"0","path":"a"}]}"#]:
+      "an element of `pending` of the response has no path of names and indices",
+    [#"{"data":{"a":1},"hasNext":true}"#, #"{"incremental":[{"path":[],"data":[1]}]}"#]:
+      #""data" of the response is a list; GraphQL requires an object or null"#,
   ]
 
   @Test("what no server may send is an error", arguments: unusable)
@@ -144,66 +125,36 @@ struct FormatTests {
      "pending":[{"id":"0","path":["p"]},{"id":"1","path":["l"]}]}
     """
 
-  static let strict: [(String, String)] = [
-    (
-      #"{"incremental":[{"id":"1","data":{"n":"x"}}],"hasNext":false}"#,
-      "the response has a part with `data` for the list l"
-    ),
-    (
-      #"{"incremental":[{"id":"0","items":["x"]}],"hasNext":false}"#,
-      "the response has a part with elements of a list at p"
-    ),
-    (
-      #"{"incremental":[{"id":"1","items":["b"]}],"incremental":[{"id":"1","items":["c"]}],"hasNext":false}"#,
-      "a message has the member `incremental` twice"
-    ),
-    (
-      #"{"incremental":[],"\u0069ncremental":[],"hasNext":false}"#,
-      "a message has the member `incremental` twice"
-    ),
-    (
-      #"{"data":{"p":null,"l":[]},"hasNext":false}"#, "the response has a second initial message"
-    ),
-    (
-      #"{"incremental":[],"hasNext":"yes"}"#,
-      "`hasNext` of the response is a string; it must be true or false"
-    ),
-    (
-      #"{"incremental":[{"id":"1","items":["b"],"data":{}}],"hasNext":false}"#,
-      "`incremental` of the response: an element has both `data` and `items`"
-    ),
-    (
-      #"{"incremental":[{"id":"1"}],"hasNext":false}"#,
-      "`incremental` of the response: an element has neither `data` nor `items`"
-    ),
-    (
-      #"{"incremental":[{"items":["b"]}],"hasNext":false}"#,
-      "`incremental` of the response: an element has neither an `id` nor a `path`"
-    ),
-    (
-      #"{"completed":[{"id":"7"}],"hasNext":false}"#,
-      #"the response has a part with the id "7", which is not pending"#
-    ),
-    (
-      #"{"pending":[{"id":"1","path":["l"]}],"hasNext":true}"#,
-      #"the response announces the id "1" twice"#
-    ),
-    (
-      #"{"incremental":[{"path":["l"],"items":["b"]}],"hasNext":false}"#,
-      "the response mixes two formats of parts"
-    ),
-    (
-      #"{"incremental":[{"id":"1","items":["b"],"label":7}],"hasNext":false}"#,
-      "`incremental` of the response: `label` of the response is a number; it must be a string"
-    ),
-    (
-      #"{"completed":[{"id":"1","errors":{}}],"hasNext":false}"#,
-      "`errors` of `completed` of the response is an object; it must be a list"
-    ),
-    (
-      #"{"extensions":[],"hasNext":false}"#,
-      "`extensions` of the response is a list; it must be an object"
-    ),
+  static let strict: [String: String] = [
+    #"{"incremental":[{"id":"1","data":{"n":"x"}}],"hasNext":false}"#:
+      "the response has a part with `data` for the list l",
+    #"{"incremental":[{"id":"0","items":["x"]}],"hasNext":false}"#:
+      "the response has a part with elements of a list at p",
+    #"{"incremental":[{"id":"1","items":["b"]}],"incremental":[{"id":"1","items":["c"]}],"hasNext":false}"#:
+      "a message has the member `incremental` twice",
+    #"{"incremental":[],"\u0069ncremental":[],"hasNext":false}"#:
+      "a message has the member `incremental` twice",
+    #"{"data":{"p":null,"l":[]},"hasNext":false}"#: "the response has a second initial message",
+    #"{"incremental":[],"hasNext":"yes"}"#:
+      "`hasNext` of the response is a string; it must be true or false",
+    #"{"incremental":[{"id":"1","items":["b"],"data":{}}],"hasNext":false}"#:
+      "`incremental` of the response: an element has both `data` and `items`",
+    #"{"incremental":[{"id":"1"}],"hasNext":false}"#:
+      "`incremental` of the response: an element has neither `data` nor `items`",
+    #"{"incremental":[{"items":["b"]}],"hasNext":false}"#:
+      "`incremental` of the response: an element has neither an `id` nor a `path`",
+    #"{"completed":[{"id":"7"}],"hasNext":false}"#:
+      #"the response has a part with the id "7", which is not pending"#,
+    #"{"pending":[{"id":"1","path":["l"]}],"hasNext":true}"#:
+      #"the response announces the id "1" twice"#,
+    #"{"incremental":[{"path":["l"],"items":["b"]}],"hasNext":false}"#:
+      "the response mixes two formats of parts",
+    #"{"incremental":[{"id":"1","items":["b"],"label":7}],"hasNext":false}"#:
+      "`incremental` of the response: `label` of the response is a number; it must be a string",
+    #"{"completed":[{"id":"1","errors":{}}],"hasNext":false}"#:
+      "`errors` of `completed` of the response is an object; it must be a list",
+    #"{"extensions":[],"hasNext":false}"#:
+      "`extensions` of the response is a list; it must be an object",
   ]
 
   @Test("a part that is not as its format says is an error, and changes nothing", arguments: strict)

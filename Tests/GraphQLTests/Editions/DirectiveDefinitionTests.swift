@@ -48,23 +48,20 @@ import Testing
     #expect(document.structure == (try Document(parsing: document.printed())).structure)
   }
 
-  @Test(arguments: [
-    ("directive @a repeatable @b on FIELD", "1:25: Syntax Error: Expected 'on', found '@'."),
-    ("directive @a @b", "1:16: Syntax Error: Expected 'on', found <EOF>."),
-    (
-      "directive @a @b(c: $d) on FIELD",
-      "1:20: Syntax Error: Unexpected variable '$d' in constant value."
-    ),
-    ("extend directive @a", "1:20: Syntax Error: Unexpected <EOF>."),
-    ("extend directive @a on FIELD", "1:21: Syntax Error: Unexpected Name 'on'."),
-    ("extend directive a @b", "1:18: Syntax Error: Expected '@', found Name 'a'."),
-    ("extend directive @a @b on FIELD", "1:24: Syntax Error: Unexpected Name 'on'."),
-    ("extend directive @a(b: Int) @c", "1:20: Syntax Error: Unexpected '('."),
-    (
-      "\"x\" extend directive @a @b",
-      "1:1: Syntax Error: Unexpected description, descriptions are supported only on type definitions."
-    ),
-  ])
+  @Test(
+    arguments: [
+      "directive @a repeatable @b on FIELD": "1:25: Syntax Error: Expected 'on', found '@'.",
+      "directive @a @b": "1:16: Syntax Error: Expected 'on', found <EOF>.",
+      "directive @a @b(c: $d) on FIELD":
+        "1:20: Syntax Error: Unexpected variable '$d' in constant value.",
+      "extend directive @a": "1:20: Syntax Error: Unexpected <EOF>.",
+      "extend directive @a on FIELD": "1:21: Syntax Error: Unexpected Name 'on'.",
+      "extend directive a @b": "1:18: Syntax Error: Expected '@', found Name 'a'.",
+      "extend directive @a @b on FIELD": "1:24: Syntax Error: Unexpected Name 'on'.",
+      "extend directive @a(b: Int) @c": "1:20: Syntax Error: Unexpected '('.",
+      "\"x\" extend directive @a @b":
+        "1:1: Syntax Error: Unexpected description, descriptions are supported only on type definitions.",
+    ] as [String: String])
   func `a directive has its directives before repeatable, and an extension has nothing else`(
     source: String, expected: String
   ) {

@@ -114,41 +114,35 @@ import Testing
     #expect(directive.locations == [.field, .enumValue])
   }
 
-  @Test(arguments: [
-    ("{ a(b: 0123) }", "1:9: Syntax Error: Invalid number, unexpected digit after 0: '1'."),
-    ("{ a(b: 1.) }", "1:10: Syntax Error: Invalid number, expected digit but got: ')'."),
-    ("{ a(b: 1x) }", "1:9: Syntax Error: Invalid number, expected digit but got: 'x'."),
-    ("{ a(b: -) }", "1:9: Syntax Error: Invalid number, expected digit but got: ')'."),
-    ("{ a(b: 1e", "1:10: Syntax Error: Invalid number, expected digit but got: <EOF>."),
-    ("{ a(b: \"x\ny\") }", "1:10: Syntax Error: Unterminated string."),
-    ("{ a(b: \"\"\"x", "1:12: Syntax Error: Unterminated string."),
-    (#"{ a(b: "\q") }"#, #"1:9: Syntax Error: Invalid character escape sequence: '\q'."#),
-    (#"{ a(b: "\"#, #"1:9: Syntax Error: Invalid character escape sequence: '\'."#),
-    (#"{ a(b: "\u12") }"#, #"1:9: Syntax Error: Invalid Unicode escape sequence: '\u12")'."#),
-    (#"{ a(b: "\uDEAD") }"#, #"1:9: Syntax Error: Invalid Unicode escape sequence: '\uDEAD'."#),
-    (#"{ a(b: "\u{}") }"#, #"1:9: Syntax Error: Invalid Unicode escape sequence: '\u{}'."#),
-    (
-      #"{ a(b: "\u{110000}") }"#,
-      #"1:9: Syntax Error: Invalid Unicode escape sequence: '\u{110000}'."#
-    ),
-    (
-      "{ a(b: 'x') }",
-      "1:8: Syntax Error: Unexpected single quote character ('), "
-        + "did you mean to use a double quote (\")?"
-    ),
-    ("{ é }", "1:3: Syntax Error: Unexpected character: U+00E9."),
-    ("{ 😀 }", "1:3: Syntax Error: Unexpected character: U+1F600."),
-    ("{ a\u{0} }", "1:4: Syntax Error: Unexpected character: U+0000."),
-    ("{ .. }", "1:3: Syntax Error: Unexpected character: '.'."),
-    ("", "1:1: Syntax Error: Unexpected <EOF>."),
-    ("{ a(b: $) }", "1:9: Syntax Error: Expected Name, found ')'."),
-    (
-      "query ($a: Int = [$b]) { c }",
-      "1:19: Syntax Error: Unexpected variable '$b' in constant value."
-    ),
-    ("extend type A", "1:14: Syntax Error: Unexpected <EOF>."),
-    ("directive @a on WHERE", "1:17: Syntax Error: Unexpected Name 'WHERE'."),
-  ])
+  @Test(
+    arguments: [
+      "{ a(b: 0123) }": "1:9: Syntax Error: Invalid number, unexpected digit after 0: '1'.",
+      "{ a(b: 1.) }": "1:10: Syntax Error: Invalid number, expected digit but got: ')'.",
+      "{ a(b: 1x) }": "1:9: Syntax Error: Invalid number, expected digit but got: 'x'.",
+      "{ a(b: -) }": "1:9: Syntax Error: Invalid number, expected digit but got: ')'.",
+      "{ a(b: 1e": "1:10: Syntax Error: Invalid number, expected digit but got: <EOF>.",
+      "{ a(b: \"x\ny\") }": "1:10: Syntax Error: Unterminated string.",
+      "{ a(b: \"\"\"x": "1:12: Syntax Error: Unterminated string.",
+      #"{ a(b: "\q") }"#: #"1:9: Syntax Error: Invalid character escape sequence: '\q'."#,
+      #"{ a(b: "\"#: #"1:9: Syntax Error: Invalid character escape sequence: '\'."#,
+      #"{ a(b: "\u12") }"#: #"1:9: Syntax Error: Invalid Unicode escape sequence: '\u12")'."#,
+      #"{ a(b: "\uDEAD") }"#: #"1:9: Syntax Error: Invalid Unicode escape sequence: '\uDEAD'."#,
+      #"{ a(b: "\u{}") }"#: #"1:9: Syntax Error: Invalid Unicode escape sequence: '\u{}'."#,
+      #"{ a(b: "\u{110000}") }"#:
+        #"1:9: Syntax Error: Invalid Unicode escape sequence: '\u{110000}'."#,
+      "{ a(b: 'x') }": "1:8: Syntax Error: Unexpected single quote character ('), "
+        + "did you mean to use a double quote (\")?",
+      "{ é }": "1:3: Syntax Error: Unexpected character: U+00E9.",
+      "{ 😀 }": "1:3: Syntax Error: Unexpected character: U+1F600.",
+      "{ a\u{0} }": "1:4: Syntax Error: Unexpected character: U+0000.",
+      "{ .. }": "1:3: Syntax Error: Unexpected character: '.'.",
+      "": "1:1: Syntax Error: Unexpected <EOF>.",
+      "{ a(b: $) }": "1:9: Syntax Error: Expected Name, found ')'.",
+      "query ($a: Int = [$b]) { c }":
+        "1:19: Syntax Error: Unexpected variable '$b' in constant value.",
+      "extend type A": "1:14: Syntax Error: Unexpected <EOF>.",
+      "directive @a on WHERE": "1:17: Syntax Error: Unexpected Name 'WHERE'.",
+    ] as [String: String])
   func `an error has a message and a source location`(source: String, description: String) {
     #expect(syntaxError(source)?.description == description)
   }

@@ -114,37 +114,28 @@ import Testing
     #expect(try schema(printed).printed() == printed)
   }
 
-  @Test(arguments: [
-    ("type Query { a(b: [Int!] = 1): Int }", "type Query {\n  a(b: [Int!] = [1]): Int\n}"),
-    (
-      "type Query { a(b: I = {c: {}}): Int } input I { d: Int = 2 c: I }",
-      "type Query {\n  a(b: I = {d: 2, c: {d: 2}}): Int\n}\n\ninput I {\n  d: Int = 2\n  c: I\n}"
-    ),
-    // A default value that its type does not allow is none.
-    (
-      "type Query { a(b: I = {c: 1}): Int } input I { c: Int d: String = X }",
-      "type Query {\n  a(b: I = {c: 1}): Int\n}\n\ninput I {\n  c: Int\n  d: String\n}"
-    ),
-    (
-      "type Query { a(b: I = {c: 1}): Int } input I { c: Int d: String! = X }",
-      "type Query {\n  a(b: I): Int\n}\n\ninput I {\n  c: Int\n  d: String!\n}"
-    ),
-    ("type Query { a(b: ID = \"12\"): Int }", "type Query {\n  a(b: ID = 12): Int\n}"),
-    ("type Query { a(b: ID = \"012\"): Int }", "type Query {\n  a(b: ID = \"012\"): Int\n}"),
-    ("type Query { a(b: Float = 1.0): Int }", "type Query {\n  a(b: Float = 1): Int\n}"),
-    ("type Query { a(b: Float = 1e9): Int }", "type Query {\n  a(b: Float = 1e+09): Int\n}"),
-    ("type Query { a(b: Float = 0.0001): Int }", "type Query {\n  a(b: Float = 0.0001): Int\n}"),
-    ("type Query { a(b: Float = -0.00001): Int }", "type Query {\n  a(b: Float = -1e-05): Int\n}"),
-    (
-      "type Query { a(b: Float = 3.14159265358979): Int }",
-      "type Query {\n  a(b: Float = 3.14159265358979): Int\n}"
-    ),
-    ("schema { query: Query } type Query { a: Int }", "type Query {\n  a: Int\n}"),
-    ("\"\" type Query { a: Int }", "\"\"\"\"\"\"\ntype Query {\n  a: Int\n}"),
-    (
-      "\" x\\ny\\r\" type Query { a: Int }", "\" x\\ny\\r\"\ntype Query {\n  a: Int\n}"
-    ),
-  ])
+  @Test(
+    arguments: [
+      "type Query { a(b: [Int!] = 1): Int }": "type Query {\n  a(b: [Int!] = [1]): Int\n}",
+      "type Query { a(b: I = {c: {}}): Int } input I { d: Int = 2 c: I }":
+        "type Query {\n  a(b: I = {d: 2, c: {d: 2}}): Int\n}\n\ninput I {\n  d: Int = 2\n  c: I\n}",
+      // A default value that its type does not allow is none.
+      "type Query { a(b: I = {c: 1}): Int } input I { c: Int d: String = X }":
+        "type Query {\n  a(b: I = {c: 1}): Int\n}\n\ninput I {\n  c: Int\n  d: String\n}",
+      "type Query { a(b: I = {c: 1}): Int } input I { c: Int d: String! = X }":
+        "type Query {\n  a(b: I): Int\n}\n\ninput I {\n  c: Int\n  d: String!\n}",
+      "type Query { a(b: ID = \"12\"): Int }": "type Query {\n  a(b: ID = 12): Int\n}",
+      "type Query { a(b: ID = \"012\"): Int }": "type Query {\n  a(b: ID = \"012\"): Int\n}",
+      "type Query { a(b: Float = 1.0): Int }": "type Query {\n  a(b: Float = 1): Int\n}",
+      "type Query { a(b: Float = 1e9): Int }": "type Query {\n  a(b: Float = 1e+09): Int\n}",
+      "type Query { a(b: Float = 0.0001): Int }": "type Query {\n  a(b: Float = 0.0001): Int\n}",
+      "type Query { a(b: Float = -0.00001): Int }": "type Query {\n  a(b: Float = -1e-05): Int\n}",
+      "type Query { a(b: Float = 3.14159265358979): Int }":
+        "type Query {\n  a(b: Float = 3.14159265358979): Int\n}",
+      "schema { query: Query } type Query { a: Int }": "type Query {\n  a: Int\n}",
+      "\"\" type Query { a: Int }": "\"\"\"\"\"\"\ntype Query {\n  a: Int\n}",
+      "\" x\\ny\\r\" type Query { a: Int }": "\" x\\ny\\r\"\ntype Query {\n  a: Int\n}",
+    ] as [String: String])
   func `defaults and descriptions are printed as by servers`(
     source: String, expected: String
   ) throws {
@@ -242,60 +233,38 @@ import Testing
       ])
   }
 
-  @Test(arguments: [
-    ("{}", "has no \"__schema\""),
-    ("{\"errors\": [], \"data\": null}", "has no \"__schema\""),
-    (
-      "{\"__schema\": {\"types\": [{\"kind\": \"SCALAR\", \"name\": \"A\\nB\"}]}}",
-      "is not a GraphQL name: \"A\\nB\""
-    ),
-    (
-      "{\"__schema\": {\"types\": [{\"kind\": \"ENUM\", \"name\": \"A\", \"enumValues\": [{\"name\": \"true\"}]}]}}",
-      "The name 'true' is reserved and cannot be used for a value of A."
-    ),
-    (
-      "{\"__schema\": {\"types\": [{\"kind\": \"ODD\", \"name\": \"A\"}]}}",
-      "The type A has the unknown kind \"ODD\"."
-    ),
-    (
+  @Test(
+    arguments: [
+      "{}": "has no \"__schema\"",
+      "{\"errors\": [], \"data\": null}": "has no \"__schema\"",
+      "{\"__schema\": {\"types\": [{\"kind\": \"SCALAR\", \"name\": \"A\\nB\"}]}}":
+        "is not a GraphQL name: \"A\\nB\"",
+      "{\"__schema\": {\"types\": [{\"kind\": \"ENUM\", \"name\": \"A\", \"enumValues\": [{\"name\": \"true\"}]}]}}":
+        "The name 'true' is reserved and cannot be used for a value of A.",
+      "{\"__schema\": {\"types\": [{\"kind\": \"ODD\", \"name\": \"A\"}]}}":
+        "The type A has the unknown kind \"ODD\".",
       "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"fields\": "
-        + "[{\"name\": \"b\", \"args\": [], \"type\": {\"kind\": \"LIST\", \"ofType\": null}}]}]}}",
-      "The type of A.b has more list and non-null wrappers than the query selected."
-    ),
-    (
+        + "[{\"name\": \"b\", \"args\": [], \"type\": {\"kind\": \"LIST\", \"ofType\": null}}]}]}}":
+        "The type of A.b has more list and non-null wrappers than the query selected.",
       "{\"__schema\": {\"types\": [{\"kind\": \"INPUT_OBJECT\", \"name\": \"A\", \"inputFields\": "
-        + "[{\"name\": \"b\", \"defaultValue\": \"{\", \"type\": {\"name\": \"Int\"}}]}]}}",
-      "The default value of A.b is not a GraphQL value"
-    ),
-    (
+        + "[{\"name\": \"b\", \"defaultValue\": \"{\", \"type\": {\"name\": \"Int\"}}]}]}}":
+        "The default value of A.b is not a GraphQL value",
       "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"interfaces\": [], \"fields\": "
-        + "[{\"name\": \"b\", \"args\": [], \"type\": {\"name\": \"Nope\"}}]}]}}",
-      "Unknown type 'Nope'."
-    ),
-    (
+        + "[{\"name\": \"b\", \"args\": [], \"type\": {\"name\": \"Nope\"}}]}]}}":
+        "Unknown type 'Nope'.",
       "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"interfaces\": [], \"fields\": "
-        + "[{\"name\": \"b\", \"args\": [], \"type\": {\"name\": \"Float\"}}]}]}}",
-      "The result refers to the type Float, but does not define it."
-    ),
-    (
+        + "[{\"name\": \"b\", \"args\": [], \"type\": {\"name\": \"Float\"}}]}]}}":
+        "The result refers to the type Float, but does not define it.",
       "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"fields\": "
-        + "[{\"name\": \"b\", \"type\": {\"name\": \"A\"}}]}]}}",
-      "has no \"interfaces\" of A; a full introspection query selects them."
-    ),
-    (
+        + "[{\"name\": \"b\", \"type\": {\"name\": \"A\"}}]}]}}":
+        "has no \"interfaces\" of A; a full introspection query selects them.",
       "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"interfaces\": [], \"fields\": "
-        + "[{\"name\": \"b\", \"type\": {\"name\": \"A\"}}]}]}}",
-      "has no \"args\" of A.b"
-    ),
-    (
-      "{\"__schema\": {\"types\": [], \"directives\": [{\"name\": \"d\", \"args\": []}]}}",
-      "has no \"locations\" of @d"
-    ),
-    (
-      "{\"__schema\": {\"types\": [{\"kind\": \"UNION\", \"name\": \"A\"}]}}",
-      "has no \"possibleTypes\" of A"
-    ),
-  ])
+        + "[{\"name\": \"b\", \"type\": {\"name\": \"A\"}}]}]}}": "has no \"args\" of A.b",
+      "{\"__schema\": {\"types\": [], \"directives\": [{\"name\": \"d\", \"args\": []}]}}":
+        "has no \"locations\" of @d",
+      "{\"__schema\": {\"types\": [{\"kind\": \"UNION\", \"name\": \"A\"}]}}":
+        "has no \"possibleTypes\" of A",
+    ] as [String: String])
   func `an invalid introspection result is an error with its cause`(json: String, expected: String)
     throws
   {

@@ -107,81 +107,54 @@ import Testing
     #expect(schema.field("x", on: "__Type") == nil)
   }
 
-  @Test(arguments: [
-    (
-      "type A { b: C }\ntype Query { a: Aa }",
-      [
+  @Test(
+    arguments: [
+      "type A { b: C }\ntype Query { a: Aa }": [
         "1:13: Unknown type 'C'. Did you mean 'A'?",
         "2:17: Unknown type 'Aa'. Did you mean 'A'?",
-      ]
-    ),
-    (
-      "type Query { a: Int }\ntype Query { b: Int }",
-      ["1:6: There can be only one type named 'Query'."]
-    ),
-    (
-      "type Query { a: Int a(b: Int b: Int): Int }",
-      [
+      ],
+      "type Query { a: Int }\ntype Query { b: Int }": [
+        "1:6: There can be only one type named 'Query'."
+      ],
+      "type Query { a: Int a(b: Int b: Int): Int }": [
         "1:14: Field 'Query.a' can only be defined once.",
         "1:23: Argument 'Query.a(b:)' can only be defined once.",
-      ]
-    ),
-    (
-      "type Query { a: Int } enum E { A A }",
-      ["1:32: Enum value 'E.A' can only be defined once."]
-    ),
-    (
-      "type Query { a: Int } extend type Qery { b: Int }",
-      ["1:35: Cannot extend type 'Qery' because it is not defined. Did you mean 'Query'?"]
-    ),
-    (
-      "type Query { a: Int } extend interface Query { b: Int }",
-      ["1:1: Cannot extend non-interface type 'Query'."]
-    ),
-    (
-      "type Query { a: I b(c: Query): Int } input I { d: Query }",
-      [
+      ],
+      "type Query { a: Int } enum E { A A }": ["1:32: Enum value 'E.A' can only be defined once."],
+      "type Query { a: Int } extend type Qery { b: Int }": [
+        "1:35: Cannot extend type 'Qery' because it is not defined. Did you mean 'Query'?"
+      ],
+      "type Query { a: Int } extend interface Query { b: Int }": [
+        "1:1: Cannot extend non-interface type 'Query'."
+      ],
+      "type Query { a: I b(c: Query): Int } input I { d: Query }": [
         "1:17: The type of Query.a must be Output Type but got: I.",
         "1:24: The type of Query.b(c:) must be Input Type but got: Query.",
         "1:51: The type of I.d must be Input Type but got: Query.",
-      ]
-    ),
-    (
-      "type Query implements Query & Int { a: Int } union U = Query | Int | Query",
-      [
+      ],
+      "type Query implements Query & Int { a: Int } union U = Query | Int | Query": [
         "1:23: Type Query must only implement Interface types, it cannot implement Query.",
         "1:31: Type Query must only implement Interface types, it cannot implement Int.",
         "1:56: Union type U can only include type Query once.",
         "1:64: Union type U can only include Object types, it cannot include Int.",
-      ]
-    ),
-    (
-      "schema { query: E mutation: X mutation: E } enum E { A }",
-      [
+      ],
+      "schema { query: E mutation: X mutation: E } enum E { A }": [
         "1:19: There can be only one mutation type in schema.",
         "1:29: Unknown type 'X'. Did you mean 'E'?",
-      ]
-    ),
-    (
-      "schema { query: E mutation: E } enum E { A }",
-      [
+      ],
+      "schema { query: E mutation: E } enum E { A }": [
         "1:17: Query root type must be Object type, it cannot be E.",
         "1:29: Mutation root type must be Object type if provided, it cannot be E.",
-      ]
-    ),
-    (
-      "schema { query: Q } schema { query: Q } type Q { a: Int }",
-      [
+      ],
+      "schema { query: Q } schema { query: Q } type Q { a: Int }": [
         "1:10: There can be only one query type in schema.",
         "1:21: Must provide only one schema definition.",
-      ]
-    ),
-    ("scalar A", ["Query root type must be provided."]),
-    (
-      "type Query { a: Int } directive @a on FIELD directive @a(b: Query) on FIELD",
-      ["1:34: There can be only one directive named '@a'."]
-    ),
-  ])
+      ],
+      "scalar A": ["Query root type must be provided."],
+      "type Query { a: Int } directive @a on FIELD directive @a(b: Query) on FIELD": [
+        "1:34: There can be only one directive named '@a'."
+      ],
+    ] as [String: [String]])
   func `errors are listed with their locations`(source: String, expected: [String]) throws {
     #expect(try issues(source) == expected)
   }

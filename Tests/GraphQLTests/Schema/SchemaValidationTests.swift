@@ -12,105 +12,72 @@ struct SchemaValidationTests {
     }
   }
 
-  @Test(arguments: [
-    (
-      "interface I { a: Int b(x: Int): [I!] } type Query implements I { a: Int! }",
-      ["1:22 1:40 Interface field I.b expected but Query does not provide it."]
-    ),
-    (
-      "interface I { a: I } type Query implements I { a: Query } extend type Query { b: I }", []
-    ),
-    (
-      "interface I { a: Int } type Query implements I { a: String }",
-      ["1:18 1:53 Interface field I.a expects type Int but Query.a is type String."]
-    ),
-    (
-      "interface I { a(x: Int y: Int): Int } type Query implements I { a(x: Int! z: Int!): Int }",
-      [
+  @Test(
+    arguments: [
+      "interface I { a: Int b(x: Int): [I!] } type Query implements I { a: Int! }": [
+        "1:22 1:40 Interface field I.b expected but Query does not provide it."
+      ],
+      "interface I { a: I } type Query implements I { a: Query } extend type Query { b: I }": [],
+      "interface I { a: Int } type Query implements I { a: String }": [
+        "1:18 1:53 Interface field I.a expects type Int but Query.a is type String."
+      ],
+      "interface I { a(x: Int y: Int): Int } type Query implements I { a(x: Int! z: Int!): Int }": [
         "1:20 1:70 Interface field argument I.a(x:) expects type Int but Query.a(x:) is type Int!.",
         "1:24 1:65 Interface field argument I.a(y:) expected but Query.a does not provide it.",
         "1:75 1:15 Object field Query.a includes required argument z that is missing from the "
           + "Interface field I.a.",
-      ]
-    ),
-    (
-      "interface I { a: Int } interface J implements I { a: Int } type Query implements J { a: Int }",
-      ["1:47 1:82 Type Query must implement I because it is implemented by J."]
-    ),
-    (
-      "interface I implements J { a: Int } interface J implements I { a: Int } type Query { a: I }",
-      [
-        "1:24 1:60 Type J cannot implement I because it would create a circular reference.",
-        "1:60 1:24 Type I cannot implement J because it would create a circular reference.",
-      ]
-    ),
-    (
-      "interface I implements I { a: Int } type Query { a: I }",
-      ["1:24 Type I cannot implement itself because it would create a circular reference."]
-    ),
-    (
-      "interface I { a: Int } type Query implements I & I { a: Int }",
-      ["1:46 1:50 Type Query can only implement I once."]
-    ),
-  ])
+      ],
+      "interface I { a: Int } interface J implements I { a: Int } type Query implements J { a: Int }":
+        ["1:47 1:82 Type Query must implement I because it is implemented by J."],
+      "interface I implements J { a: Int } interface J implements I { a: Int } type Query { a: I }":
+        [
+          "1:24 1:60 Type J cannot implement I because it would create a circular reference.",
+          "1:60 1:24 Type I cannot implement J because it would create a circular reference.",
+        ],
+      "interface I implements I { a: Int } type Query { a: I }": [
+        "1:24 Type I cannot implement itself because it would create a circular reference."
+      ],
+      "interface I { a: Int } type Query implements I & I { a: Int }": [
+        "1:46 1:50 Type Query can only implement I once."
+      ],
+    ] as [String: [String]])
   func `implementations of an interface have its fields and arguments`(
     source: String, expected: [String]
   ) throws {
     #expect(try issues(source) == expected)
   }
 
-  @Test(arguments: [
-    ("type Query", "1:1 Type Query must define one or more fields."),
-    ("type Query { a: U } union U", "1:21 Union type U must define one or more member types."),
-    ("type Query { a: E } enum E", "1:21 Enum type E must define one or more values."),
-    (
-      "type Query { a(i: I): Int } input I @x extend input I @x directive @x repeatable on INPUT_OBJECT",
-      "1:29 1:40 Input Object type I must define one or more fields."
-    ),
-    (
-      "type Query { __a: Int }",
-      "1:14 Name '__a' must not begin with '__', which is reserved by GraphQL introspection."
-    ),
-    (
-      "type Query { a: Int } directive @__b on FIELD",
-      "1:23 Name '__b' must not begin with '__', which is reserved by GraphQL introspection."
-    ),
-    (
-      "type Query { a(i: I): Int } input I { a: Int! @deprecated }",
-      "1:47 1:42 Required input field I.a cannot be deprecated."
-    ),
-    (
-      "type Query { a(i: Int! @deprecated): Int }",
-      "1:24 1:19 Required argument Query.a(i:) cannot be deprecated."
-    ),
-    (
-      "type Query { a: Int } directive @b(i: Int! @deprecated) on FIELD",
-      "1:44 1:39 Required argument @b(i:) cannot be deprecated."
-    ),
-    (
-      "type Query { a(i: I): Int } input I @oneOf { a: Int! }",
-      "1:49 OneOf input field I.a must be nullable."
-    ),
-    (
-      "type Query { a(i: I): Int } input I @oneOf { a: Int = 1 b: Int }",
-      "1:46 OneOf input field I.a cannot have a default value."
-    ),
-    (
-      "type Query { a(i: I): Int } input I { a: I! }",
-      "1:39 Input Object I cannot be provided a finite value because it references itself through "
-        + "fields: I.a."
-    ),
-    (
-      "type Query { a(i: I): Int } input I { a: J! } input J { x: [I!]! b: K! } input K { c: I! }",
-      "1:39 1:66 1:84 Input Object I cannot be provided a finite value because it references itself "
-        + "through fields: I.a, J.b, K.c."
-    ),
-    (
-      "union Query = A type A { a: Int }",
-      "1:1 Query root type must be Object type, it cannot be Query."
-    ),
-    ("schema { mutation: A } type A { a: Int }", "1:1 Query root type must be provided."),
-  ])
+  @Test(
+    arguments: [
+      "type Query": "1:1 Type Query must define one or more fields.",
+      "type Query { a: U } union U": "1:21 Union type U must define one or more member types.",
+      "type Query { a: E } enum E": "1:21 Enum type E must define one or more values.",
+      "type Query { a(i: I): Int } input I @x extend input I @x directive @x repeatable on INPUT_OBJECT":
+        "1:29 1:40 Input Object type I must define one or more fields.",
+      "type Query { __a: Int }":
+        "1:14 Name '__a' must not begin with '__', which is reserved by GraphQL introspection.",
+      "type Query { a: Int } directive @__b on FIELD":
+        "1:23 Name '__b' must not begin with '__', which is reserved by GraphQL introspection.",
+      "type Query { a(i: I): Int } input I { a: Int! @deprecated }":
+        "1:47 1:42 Required input field I.a cannot be deprecated.",
+      "type Query { a(i: Int! @deprecated): Int }":
+        "1:24 1:19 Required argument Query.a(i:) cannot be deprecated.",
+      "type Query { a: Int } directive @b(i: Int! @deprecated) on FIELD":
+        "1:44 1:39 Required argument @b(i:) cannot be deprecated.",
+      "type Query { a(i: I): Int } input I @oneOf { a: Int! }":
+        "1:49 OneOf input field I.a must be nullable.",
+      "type Query { a(i: I): Int } input I @oneOf { a: Int = 1 b: Int }":
+        "1:46 OneOf input field I.a cannot have a default value.",
+      "type Query { a(i: I): Int } input I { a: I! }":
+        "1:39 Input Object I cannot be provided a finite value because it references itself through "
+        + "fields: I.a.",
+      "type Query { a(i: I): Int } input I { a: J! } input J { x: [I!]! b: K! } input K { c: I! }":
+        "1:39 1:66 1:84 Input Object I cannot be provided a finite value because it references itself "
+        + "through fields: I.a, J.b, K.c.",
+      "union Query = A type A { a: Int }":
+        "1:1 Query root type must be Object type, it cannot be Query.",
+      "schema { mutation: A } type A { a: Int }": "1:1 Query root type must be provided.",
+    ] as [String: String])
   func `types, names, inputs and roots follow the specification`(
     source: String, expected: String
   ) throws {
@@ -136,33 +103,25 @@ struct SchemaValidationTests {
   }
 
   /// What graphql-core 3.3, of the newer specification, says of them.
-  @Test(arguments: [
-    (
-      "type Query { a(b: I = {}): Int } input I { c: I = {} }",
-      [
+  @Test(
+    arguments: [
+      "type Query { a(b: I = {}): Int } input I { c: I = {} }": [
         "1:51 Invalid circular reference. The default value of Input Object field I.c references "
           + "itself."
-      ]
-    ),
-    (
-      "type Query { a(b: A = {}): Int } input A { b: B = {} } input B { a: A = {} x: Int}",
-      [
+      ],
+      "type Query { a(b: A = {}): Int } input A { b: B = {} } input B { a: A = {} x: Int}": [
         "1:51 1:73 Invalid circular reference. The default value of Input Object field A.b references "
           + "itself via the default values of: B.a."
-      ]
-    ),
-    (
+      ],
       "type Query { a(b: A = {}): Int } input A { b: B = {} l: [A] = [{b: null, l: null}, {}] } "
-        + "input B { a: A = {b: null} x: Int}",
-      [
-        "1:51 1:107 1:63 Invalid circular reference. The default value of Input Object field A.b "
-          + "references itself via the default values of: B.a, A.l.",
-        "1:63 Invalid circular reference. The default value of Input Object field A.l references "
-          + "itself.",
-      ]
-    ),
-    ("type Query { a(b: A): Int } input A { x: A = {x: null} y: [A!] = [] z: A }", []),
-  ])
+        + "input B { a: A = {b: null} x: Int}": [
+          "1:51 1:107 1:63 Invalid circular reference. The default value of Input Object field A.b "
+            + "references itself via the default values of: B.a, A.l.",
+          "1:63 Invalid circular reference. The default value of Input Object field A.l references "
+            + "itself.",
+        ],
+      "type Query { a(b: A): Int } input A { x: A = {x: null} y: [A!] = [] z: A }": [],
+    ] as [String: [String]])
   func `default values do not contain themselves`(source: String, expected: [String]) throws {
     #expect(try issues(source) == expected)
   }

@@ -87,26 +87,22 @@ import Testing
   }
 
   // By graphql-core 3.2.8.
-  @Test(arguments: [
-    (
-      "interface I { f: Int } type Query implements I { f(x: Int! = \"bad\"): Int }",
-      [
+  @Test(
+    arguments: [
+      "interface I { f: Int } type Query implements I { f(x: Int! = \"bad\"): Int }": [
         "Object field Query.f includes required argument x that is missing from the Interface "
           + "field I.f."
-      ]
-    ),
-    (
-      "type Query { g(x: Int! = \"bad\" @deprecated): Int }",
-      ["Required argument Query.g(x:) cannot be deprecated."]
-    ),
-    ("type Query { g(x: K): Int } input K @oneOf { a: String = 5 }", []),
-    (
-      "type Query { g(x: K): Int } input K @oneOf { a: String = \"5\" }",
-      ["OneOf input field K.a cannot have a default value."]
-    ),
-    ("schema { query: Q mutation: Q subscription: Q } type Q { a: Int }", []),
-    ("type Query { a: Int @deprecated(reason: null) }", []),
-  ])
+      ],
+      "type Query { g(x: Int! = \"bad\" @deprecated): Int }": [
+        "Required argument Query.g(x:) cannot be deprecated."
+      ],
+      "type Query { g(x: K): Int } input K @oneOf { a: String = 5 }": [],
+      "type Query { g(x: K): Int } input K @oneOf { a: String = \"5\" }": [
+        "OneOf input field K.a cannot have a default value."
+      ],
+      "schema { query: Q mutation: Q subscription: Q } type Q { a: Int }": [],
+      "type Query { a: Int @deprecated(reason: null) }": [],
+    ] as [String: [String]])
   func `types are validated without invalid default values`(source: String, expected: [String])
     throws
   {

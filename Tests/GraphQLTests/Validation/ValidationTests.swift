@@ -27,33 +27,27 @@ import Testing
 
   // MARK: - Incremental delivery
 
-  @Test(arguments: [
-    ("{ list @stream(label: \"a\") ... @defer(label: \"b\") { one } }", []),
-    (
-      "{ list @stream(label: \"a\") ... @defer(label: \"a\") { one } }",
-      ["1:8, 1:32: Defer/Stream directive label argument must be unique."]
-    ),
-    (
-      "query($l: String) { ... @defer(label: $l) { one } }",
-      ["1:25: Defer directive label argument must be a static string."]
-    ),
-    (
-      "{ one @stream }",
-      ["1:7: Stream directive cannot be used on non-list field 'one' on type 'Query'."]
-    ),
-    (
-      "mutation { list @stream ...F } fragment F on Mutation { ... @defer { one } }",
-      [
+  @Test(
+    arguments: [
+      "{ list @stream(label: \"a\") ... @defer(label: \"b\") { one } }": [],
+      "{ list @stream(label: \"a\") ... @defer(label: \"a\") { one } }": [
+        "1:8, 1:32: Defer/Stream directive label argument must be unique."
+      ],
+      "query($l: String) { ... @defer(label: $l) { one } }": [
+        "1:25: Defer directive label argument must be a static string."
+      ],
+      "{ one @stream }": [
+        "1:7: Stream directive cannot be used on non-list field 'one' on type 'Query'."
+      ],
+      "mutation { list @stream ...F } fragment F on Mutation { ... @defer { one } }": [
         "1:17: Stream directive cannot be used on root mutation type 'Mutation'.",
         "1:61: Defer directive cannot be used on root mutation type 'Mutation'.",
-      ]
-    ),
-    ("mutation { query { ... @defer { one } } }", []),
-    (
-      "subscription { ...F @defer } fragment F on Subscription { one }",
-      ["1:21: Defer directive cannot be used on root subscription type 'Subscription'."]
-    ),
-  ])
+      ],
+      "mutation { query { ... @defer { one } } }": [],
+      "subscription { ...F @defer } fragment F on Subscription { one }": [
+        "1:21: Defer directive cannot be used on root subscription type 'Subscription'."
+      ],
+    ] as [String: [String]])
   func `@defer and @stream follow the rules of graphql-js`(
     source: String, expected: [String]
   ) throws {
@@ -123,57 +117,42 @@ import Testing
 
   // MARK: - Rules that the recorded validations say little of
 
-  @Test(arguments: [
-    (
-      "subscription { news @skip(if: true) ...F } fragment F on Subscription { more @include(if: true) }",
-      [
-        "1:21: Anonymous Subscription must not use `@skip` or `@include` directives in the top "
-          + "level selection."
-      ]
-    ),
-    ("{ dog { name @many @many } }", []),
-    (
-      "{ dog { name @skip(if: true) @skip(if: true) } }",
-      ["1:14: The directive '@skip' can only be used once at this location."]
-    ),
-    ("{ args(one: {a: 1}) }", []),
-    (
-      "{ args(one: {a: 1, b: null}) }",
-      ["1:13: OneOf Input Object 'One' must specify exactly one key."]
-    ),
-    ("{ args(one: {b: null}) }", ["1:13: Field 'One.b' must be non-null."]),
-    (
-      "{ args(of: {name: \"a\", size: 1}) }",
-      ["1:24: Field 'size' is not defined by type 'Filter'."]
-    ),
-    (
-      "query($d: Dog) { dog { name(long: $d) } }",
-      [
+  @Test(
+    arguments: [
+      "subscription { news @skip(if: true) ...F } fragment F on Subscription { more @include(if: true) }":
+        [
+          "1:21: Anonymous Subscription must not use `@skip` or `@include` directives in the top "
+            + "level selection."
+        ],
+      "{ dog { name @many @many } }": [],
+      "{ dog { name @skip(if: true) @skip(if: true) } }": [
+        "1:14: The directive '@skip' can only be used once at this location."
+      ],
+      "{ args(one: {a: 1}) }": [],
+      "{ args(one: {a: 1, b: null}) }": [
+        "1:13: OneOf Input Object 'One' must specify exactly one key."
+      ],
+      "{ args(one: {b: null}) }": ["1:13: Field 'One.b' must be non-null."],
+      "{ args(of: {name: \"a\", size: 1}) }": [
+        "1:24: Field 'size' is not defined by type 'Filter'."
+      ],
+      "query($d: Dog) { dog { name(long: $d) } }": [
         "1:11: Variable '$d' cannot be non-input type 'Dog'.",
         "1:7: Variable '$d' of type 'Dog' used in position expecting type 'Boolean'.",
-      ]
-    ),
-    (
-      "query A { pet { ...F } } fragment F on Dog { ...G } fragment G on Cat { lives }",
-      [
+      ],
+      "query A { pet { ...F } } fragment F on Dog { ...G } fragment G on Cat { lives }": [
         "1:46: Fragment 'G' cannot be spread here as objects of type 'Dog' can never be of type "
           + "'Cat'."
-      ]
-    ),
-    ("mutation { dog }", ["1:1: The mutation operation is not supported by the schema."]),
-    (
-      "fragment F on Query { args(one: {a: $x}) } query A($x: Int) { ...F } query B($x: Int!) { ...F }",
-      ["1:52: Variable 'x' must be non-nullable to be used for OneOf Input Object 'One'."]
-    ),
-    ("{ dog { ...Missing } }", ["1:12: Unknown fragment 'Missing'."]),
-    (
-      "query($a: Int!, $a: Int) { args(list: [$a]) }",
-      [
+      ],
+      "mutation { dog }": ["1:1: The mutation operation is not supported by the schema."],
+      "fragment F on Query { args(one: {a: $x}) } query A($x: Int) { ...F } query B($x: Int!) { ...F }":
+        ["1:52: Variable 'x' must be non-nullable to be used for OneOf Input Object 'One'."],
+      "{ dog { ...Missing } }": ["1:12: Unknown fragment 'Missing'."],
+      "query($a: Int!, $a: Int) { args(list: [$a]) }": [
         "1:8: There can be only one variable named '$a'.",
         "1:17: Variable '$a' of type 'Int' used in position expecting type 'Int!'.",
-      ]
-    ),
-  ])
+      ],
+    ] as [String: [String]])
   func `an error has a message and a source location`(source: String, expected: [String]) throws {
     #expect(try errors(source) == expected)
   }
@@ -203,54 +182,37 @@ import Testing
 
   // MARK: - Without a schema
 
-  @Test(arguments: [
-    (
-      "query A { x(y: $a) ...F } fragment F on T { z @unknown(a: $b) }",
-      [
+  @Test(
+    arguments: [
+      "query A { x(y: $a) ...F } fragment F on T { z @unknown(a: $b) }": [
         "1:16: Variable '$a' is not defined by operation 'A'.",
         "1:59: Variable '$b' is not defined by operation 'A'.",
-      ]
-    ),
-    (
-      "query A($v: Anything) { x } { y }",
-      [
+      ],
+      "query A($v: Anything) { x } { y }": [
         "1:9: Variable '$v' is never used in operation 'A'.",
         "1:29: This anonymous operation must be the only defined operation.",
-      ]
-    ),
-    (
-      "{ a ...F } fragment F on T { ...G } fragment G on T { ...F } fragment G on T { b }",
-      [
+      ],
+      "{ a ...F } fragment F on T { ...G } fragment G on T { ...F } fragment G on T { b }": [
         "1:46: There can be only one fragment named 'G'."
-      ]
-    ),
-    (
-      "{ ...F } fragment F on T { a { ...F } } fragment G on T { a }",
-      [
+      ],
+      "{ ...F } fragment F on T { a { ...F } } fragment G on T { a }": [
         "1:32: Cannot spread fragment 'F' within itself.",
         "1:41: Fragment 'G' is never used.",
-      ]
-    ),
-    (
-      "query A @skip(if: true) { a @skip b @include(iff: true) @include(if: false) }",
-      [
+      ],
+      "query A @skip(if: true) { a @skip b @include(iff: true) @include(if: false) }": [
         "1:9: Directive '@skip' may not be used on query.",
         "1:29: Directive '@skip' argument 'if' of type 'Boolean!' is required, but it was not provided.",
         "1:37: The directive '@include' can only be used once at this location.",
         "1:46: Unknown argument 'iff' on directive '@include'. Did you mean 'if'?",
         "1:37: Directive '@include' argument 'if' of type 'Boolean!' is required, but it was not provided.",
-      ]
-    ),
-    (
-      "query A { a(b: 1, b: {c: 1, c: 2}) } query A { a } type T { a: Int }",
-      [
+      ],
+      "query A { a(b: 1, b: {c: 1, c: 2}) } query A { a } type T { a: Int }": [
         "1:52: The 'T' definition is not executable.",
         "1:13: There can be only one argument named 'b'.",
         "1:23: There can be only one input field named 'c'.",
         "1:7: There can be only one operation named 'A'.",
-      ]
-    ),
-  ])
+      ],
+    ] as [String: [String]])
   func `without a schema, the rules that need none are checked`(
     source: String, expected: [String]
   ) throws {
