@@ -103,7 +103,7 @@ private struct Judge {
 
   private func clientProblems(_ source: String) throws -> [Problem] {
     do {
-      _ = try client(source)
+      _ = try introspectedSchema(source)
       return []
     } catch let error as SchemaError {
       return error.issues.map { Problem($0.message, []) }
@@ -111,18 +111,13 @@ private struct Judge {
   }
 
   private func refusal(_ test: Case) -> String? {
-    guard let schema = try? client(test.source) else { return nil }
+    guard let schema = try? introspectedSchema(test.source) else { return nil }
     return "--- expected to be refused, found\n\(schema.printed())"
-  }
-
-  private func client(_ source: String) throws -> Schema {
-    let json = try JSONSerialization.jsonObject(with: Data(source.utf8))
-    return try Schema(introspection: IntrospectionValue(json: json))
   }
 
   private mutating func text(_ test: Case) throws -> String {
     switch test.kind {
-    case "client": return try client(test.source).printed()
+    case "client": return try introspectedSchema(test.source).printed()
     case "extended":
       let parts = try [test.schema ?? "", test.source].map { try parsed($0).definitions }
       return try Schema(sdl: Document(definitions: Array(parts.joined()))).printed()

@@ -1,12 +1,7 @@
-import Foundation
 import GQLRunLanguage
 import Testing
 
 @Suite struct IntrospectionTests {
-  private func schema(_ source: String) throws -> Schema {
-    try Schema(sdl: try Document(parsing: source))
-  }
-
   static let zoo = """
     \"\"\"
     All about animals.
@@ -156,9 +151,9 @@ import Testing
     // By graphql-core, given the schema without the second of each repeated field.
     #expect(printed.utf8.count == 1_155_410)
     #expect(printed.fingerprint == 1_699_803_488_456_243_372)
-    #expect(try self.schema(printed).printed() == printed)
+    #expect(try GraphQLTests.schema(printed).printed() == printed)
     #expect(try Schema(introspection: schema.introspection).printed() == printed)
-    #expect(try self.schema(printed).changes(from: schema).isEmpty)
+    #expect(try GraphQLTests.schema(printed).changes(from: schema).isEmpty)
   }
 
   // MARK: - Results
@@ -185,9 +180,8 @@ import Testing
         {"kind": "SCALAR", "name": "Int"}, {"kind": "OBJECT", "name": "__Schema", "fields": null},
         {"kind": "ENUM", "name": "E", "enumValues": [{"name": "X"}]}]}}
       """
-    let value = IntrospectionValue(json: try JSONSerialization.jsonObject(with: Data(json.utf8)))
     #expect(
-      try Schema(introspection: value).printed()
+      try introspectedSchema(json).printed()
         == "type Query {\n  a(b: Int): [E]! @deprecated\n}\n\nenum E {\n  X\n}")
   }
 
@@ -205,9 +199,8 @@ import Testing
         {"kind": "SCALAR", "name": "String"}],
        "directives": [{"name": "deprecated", "locations": ["ENUM_VALUE"], "args": []}]}}
       """
-    let value = IntrospectionValue(json: try JSONSerialization.jsonObject(with: Data(json.utf8)))
     #expect(
-      try Schema(introspection: value).printed()
+      try introspectedSchema(json).printed()
         == "type Query {\n  a(b: String @deprecated): Query @deprecated(reason: \"old\")\n}")
   }
 
@@ -223,8 +216,7 @@ import Testing
         {"name": "some", "locations": ["FIELD", "MOON"], "args": []},
         {"name": "none", "locations": ["MOON"], "args": []}]}}
       """
-    let value = IntrospectionValue(json: try JSONSerialization.jsonObject(with: Data(json.utf8)))
-    let schema = try Schema(introspection: value)
+    let schema = try introspectedSchema(json)
     #expect(schema.printed() == "directive @some on FIELD\n\ntype Query {\n  a: Query\n}")
     #expect(
       schema.warnings.map(\.description) == [
@@ -235,41 +227,40 @@ import Testing
 
   @Test(
     arguments: [
-      "{}": "has no \"__schema\"",
-      "{\"errors\": [], \"data\": null}": "has no \"__schema\"",
-      "{\"__schema\": {\"types\": [{\"kind\": \"SCALAR\", \"name\": \"A\\nB\"}]}}":
-        "is not a GraphQL name: \"A\\nB\"",
-      "{\"__schema\": {\"types\": [{\"kind\": \"ENUM\", \"name\": \"A\", \"enumValues\": [{\"name\": \"true\"}]}]}}":
+      "{}": #"has no "__schema""#,
+      #"{"errors": [], "data": null}"#: #"has no "__schema""#,
+      #"{"__schema": {"types": [{"kind": "SCALAR", "name": "A\nB"}]}}"#:
+        #"is not a GraphQL name: "A\nB""#,
+      #"{"__schema": {"types": [{"kind": "ENUM", "name": "A", "enumValues": [{"name": "true"}]}]}}"#:
         "The name 'true' is reserved and cannot be used for a value of A.",
-      "{\"__schema\": {\"types\": [{\"kind\": \"ODD\", \"name\": \"A\"}]}}":
-        "The type A has the unknown kind \"ODD\".",
-      "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"fields\": "
-        + "[{\"name\": \"b\", \"args\": [], \"type\": {\"kind\": \"LIST\", \"ofType\": null}}]}]}}":
+      #"{"__schema": {"types": [{"kind": "ODD", "name": "A"}]}}"#:
+        #"The type A has the unknown kind "ODD"."#,
+      #"{"__schema": {"types": [{"kind": "OBJECT", "name": "A", "fields": "#
+        + #"[{"name": "b", "args": [], "type": {"kind": "LIST", "ofType": null}}]}]}}"#:
         "The type of A.b has more list and non-null wrappers than the query selected.",
-      "{\"__schema\": {\"types\": [{\"kind\": \"INPUT_OBJECT\", \"name\": \"A\", \"inputFields\": "
-        + "[{\"name\": \"b\", \"defaultValue\": \"{\", \"type\": {\"name\": \"Int\"}}]}]}}":
+      #"{"__schema": {"types": [{"kind": "INPUT_OBJECT", "name": "A", "inputFields": "#
+        + #"[{"name": "b", "defaultValue": "{", "type": {"name": "Int"}}]}]}}"#:
         "The default value of A.b is not a GraphQL value",
-      "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"interfaces\": [], \"fields\": "
-        + "[{\"name\": \"b\", \"args\": [], \"type\": {\"name\": \"Nope\"}}]}]}}":
+      #"{"__schema": {"types": [{"kind": "OBJECT", "name": "A", "interfaces": [], "fields": "#
+        + #"[{"name": "b", "args": [], "type": {"name": "Nope"}}]}]}}"#:
         "Unknown type 'Nope'.",
-      "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"interfaces\": [], \"fields\": "
-        + "[{\"name\": \"b\", \"args\": [], \"type\": {\"name\": \"Float\"}}]}]}}":
+      #"{"__schema": {"types": [{"kind": "OBJECT", "name": "A", "interfaces": [], "fields": "#
+        + #"[{"name": "b", "args": [], "type": {"name": "Float"}}]}]}}"#:
         "The result refers to the type Float, but does not define it.",
-      "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"fields\": "
-        + "[{\"name\": \"b\", \"type\": {\"name\": \"A\"}}]}]}}":
-        "has no \"interfaces\" of A; a full introspection query selects them.",
-      "{\"__schema\": {\"types\": [{\"kind\": \"OBJECT\", \"name\": \"A\", \"interfaces\": [], \"fields\": "
-        + "[{\"name\": \"b\", \"type\": {\"name\": \"A\"}}]}]}}": "has no \"args\" of A.b",
-      "{\"__schema\": {\"types\": [], \"directives\": [{\"name\": \"d\", \"args\": []}]}}":
-        "has no \"locations\" of @d",
-      "{\"__schema\": {\"types\": [{\"kind\": \"UNION\", \"name\": \"A\"}]}}":
-        "has no \"possibleTypes\" of A",
+      #"{"__schema": {"types": [{"kind": "OBJECT", "name": "A", "fields": "#
+        + #"[{"name": "b", "type": {"name": "A"}}]}]}}"#:
+        #"has no "interfaces" of A; a full introspection query selects them."#,
+      #"{"__schema": {"types": [{"kind": "OBJECT", "name": "A", "interfaces": [], "fields": "#
+        + #"[{"name": "b", "type": {"name": "A"}}]}]}}"#: #"has no "args" of A.b"#,
+      #"{"__schema": {"types": [], "directives": [{"name": "d", "args": []}]}}"#:
+        #"has no "locations" of @d"#,
+      #"{"__schema": {"types": [{"kind": "UNION", "name": "A"}]}}"#:
+        #"has no "possibleTypes" of A"#,
     ] as [String: String])
   func `an invalid introspection result is an error with its cause`(json: String, expected: String)
     throws
   {
-    let value = IntrospectionValue(json: try JSONSerialization.jsonObject(with: Data(json.utf8)))
-    let error = #expect(throws: SchemaError.self) { try Schema(introspection: value) }
+    let error = #expect(throws: SchemaError.self) { try introspectedSchema(json) }
     #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
   }
 }

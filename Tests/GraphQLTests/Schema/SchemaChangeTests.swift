@@ -2,11 +2,9 @@ import GQLRunLanguage
 import Testing
 
 @Suite struct SchemaChangeTests {
-  private func changes(_ old: String, _ new: String) throws -> [String] {
+  private func changes(_ old: String, _ new: String) throws -> [SchemaChange] {
     let query = " type Query { q: Int! }"
-    let old = try Schema(sdl: try Document(parsing: old + query))
-    let new = try Schema(sdl: try Document(parsing: new + query))
-    return new.changes(from: old).map { "\($0.kind.rawValue): \($0.description)" }
+    return try schema(new + query).changes(from: schema(old + query))
   }
 
   private static let cases: [(String, String, [String])] = [
@@ -211,17 +209,13 @@ import Testing
 
   @Test(arguments: cases)
   func `every kind of change is reported`(old: String, new: String, expected: [String]) throws {
-    #expect(try changes(old, new) == expected)
+    let found = try changes(old, new).map { "\($0.kind.rawValue): \($0.description)" }
+    #expect(found == expected)
   }
 
   @Test func `there is a case for every kind of change`() throws {
     var kinds: Set<SchemaChange.Kind> = []
-    for (old, new, _) in Self.cases {
-      let query = " type Query { q: Int! }"
-      let changes = try Schema(sdl: Document(parsing: new + query))
-        .changes(from: Schema(sdl: Document(parsing: old + query)))
-      kinds.formUnion(changes.map(\.kind))
-    }
+    for (old, new, _) in Self.cases { kinds.formUnion(try changes(old, new).map(\.kind)) }
     #expect(Set(SchemaChange.Kind.allCases).subtracting(kinds).isEmpty)
   }
 
@@ -241,17 +235,13 @@ import Testing
       ("type A { f(a: Int!): Int }", "type A { f(a: Int! = 10): Int }", .safe),
     ])
   func severities(old: String, new: String, severity: SchemaChange.Severity) throws {
-    let query = " type Query { q: Int! }"
-    let changes = try Schema(sdl: Document(parsing: new + query))
-      .changes(from: Schema(sdl: Document(parsing: old + query)))
-    #expect(changes.map(\.severity) == [severity])
+    #expect(try changes(old, new).map(\.severity) == [severity])
   }
 
   @Test func `a directive that only a variable has concerns its document`() throws {
     let query = "type Query { q(a: Int): Int } "
-    let old = try Schema(
-      sdl: Document(parsing: query + "directive @a(x: Int) on VARIABLE_DEFINITION"))
-    let changes = try Schema(sdl: Document(parsing: query)).changes(from: old)
+    let old = try schema(query + "directive @a(x: Int) on VARIABLE_DEFINITION")
+    let changes = try schema(query).changes(from: old)
     func concerning(_ document: String) throws -> [String] {
       try old.changes(changes, concerning: Document(parsing: document)).map(\.description)
     }
@@ -283,17 +273,16 @@ import Testing
     old: String, new: String, addition: String, document: String, expected: [String]
   ) throws {
     let others = "interface N { n: Int } type A implements N { n: Int } type C { n: Int } "
-    let before = try Schema(sdl: Document(parsing: others + "type Query { \(old) }"))
-    let after = try Schema(sdl: Document(parsing: others + "type Query { \(new) } " + addition))
+    let before = try schema(others + "type Query { \(old) }")
+    let after = try schema(others + "type Query { \(new) } " + addition)
     let changes = before.changes(
       after.changes(from: before), concerning: try Document(parsing: document))
     #expect(changes.filter { $0.severity != .safe }.map(\.kind.rawValue) == expected)
   }
 
   @Test func `a directive argument that a document leaves out concerns it`() throws {
-    let query = "type Query { q: Int } "
     func schema(_ argument: String) throws -> Schema {
-      try Schema(sdl: Document(parsing: query + "directive @a(x: \(argument)) on FIELD"))
+      try GraphQLTests.schema("type Query { q: Int } directive @a(x: \(argument)) on FIELD")
     }
     let old = try schema("Int! = 1")
     for (new, kind) in [

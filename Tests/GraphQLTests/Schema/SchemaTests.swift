@@ -2,10 +2,6 @@ import GQLRunLanguage
 import Testing
 
 @Suite struct SchemaTests {
-  private func schema(_ source: String) throws -> Schema {
-    try Schema(sdl: try Document(parsing: source))
-  }
-
   private func issues(_ source: String) throws -> [String] {
     let error = #expect(throws: SchemaError.self) { try schema(source) }
     return error?.issues.map(\.description) ?? []

@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunLanguage
 import Testing
 
@@ -181,23 +180,17 @@ import Testing
 
   // MARK: -
 
-  private func schema(_ source: String) throws -> Schema {
-    try Schema(sdl: Document(parsing: source))
-  }
-
   @discardableResult
   private func result(
     directives: String, interfaces: String = "[]", argument: String = "", member: String? = nil
   ) throws -> Schema {
-    let json = """
+    try introspectedSchema(
+      """
       {"__schema": {"queryType": {"name": "Query"}, "types": [
         {"kind": "OBJECT", "name": "Query", "interfaces": \(interfaces), "fields": [
           {"name": "a", "args": [\(argument)], "type": {"kind": "OBJECT", "name": "Query"}}]},
         {"kind": "SCALAR", "name": "String"}],
        \(member ?? "\"directives\": [\(directives)]")}}
-      """
-    return try Schema(
-      introspection: IntrospectionValue(
-        json: try JSONSerialization.jsonObject(with: Data(json.utf8))))
+      """)
   }
 }

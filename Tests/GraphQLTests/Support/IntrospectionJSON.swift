@@ -16,6 +16,12 @@ extension IntrospectionValue {
   }
 }
 
+/// The schema of an introspection result, which is JSON.
+func introspectedSchema(_ json: String) throws -> Schema {
+  let result = try JSONSerialization.jsonObject(with: Data(json.utf8))
+  return try Schema(introspection: IntrospectionValue(json: result))
+}
+
 extension String {
   /// A fingerprint (FNV-1a, 64 bits), for outputs too long to keep.
   var fingerprint: UInt64 {

@@ -67,6 +67,8 @@ extension Document {
   }
 }
 
+func schema(_ source: String) throws -> Schema { try Schema(sdl: Document(parsing: source)) }
+
 /// The error of parsing `source`; a recorded issue when it parses.
 func syntaxError(
   _ source: String, options: ParseOptions = ParseOptions(),
