@@ -19,9 +19,7 @@ struct GeneratorOptionsTests {
     query Walls($paint: Paint) { walls(paint: $paint) { id base_color price built_at } }
     """
   ) throws -> [String: String] {
-    let schema = try Schema(sdl: Document(parsing: Self.sdl))
-    let files = try Generator(schema: schema, options: options).files(
-      from: [("walls.graphql", Array(document.utf8))])
+    let files = try generate(document, sdl: Self.sdl, options: options)
     return Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0.text) })
   }
 
@@ -114,10 +112,8 @@ struct GeneratorOptionsTests {
       }
       """
     let document = "query Search($q: SearchQuery) { search(q: $q) a b c d e f }"
-    let files = try Generator(
-      schema: Schema(sdl: Document(parsing: sdl)),
-      options: GeneratorOptions(scalars: ["day_time": "Int"])
-    ).files(from: [("q.graphql", Array(document.utf8))])
+    let files = try generate(
+      document, sdl: sdl, options: GeneratorOptions(scalars: ["day_time": "Int"]))
     let types = files.flatMap { $0.text.split(separator: "\n") }.compactMap { line -> String? in
       let words = line.split(separator: " ").prefix(2)
       guard !line.hasPrefix(" "), ["enum", "struct", "typealias"].contains(words[0]) else {
@@ -143,11 +139,10 @@ struct GeneratorOptionsTests {
 
   @Test("a selection set does not hide the module in the Swift type of a scalar")
   func hiddenModule() throws {
-    let sdl = "scalar Date type Query { shop: Shop list: Shop } type Shop { day: Date }"
-    let files = try Generator(
-      schema: Schema(sdl: Document(parsing: sdl)),
-      options: GeneratorOptions(scalars: ["Date": "[Shop.Day]"])
-    ).files(from: [("q.graphql", Array("query Q { shop { day } list { day } }".utf8))])
+    let files = try generate(
+      "query Q { shop { day } list { day } }",
+      sdl: "scalar Date type Query { shop: Shop list: Shop } type Shop { day: Date }",
+      options: GeneratorOptions(scalars: ["Date": "[Shop.Day]"]))
     let text = try #require(files.first?.text)
     #expect(text.contains("let shop: ShopObject?\n"))
     #expect(text.contains("struct ShopObject: GraphQLObject {\n"))
@@ -170,9 +165,8 @@ struct GeneratorOptionsTests {
 
   @Test("a deprecation with the reason null deprecates nothing")
   func nullReason() throws {
-    let sdl = "type Query { a: Int @deprecated(reason: null) b: Int @deprecated }"
-    let files = try Generator(schema: Schema(sdl: Document(parsing: sdl)))
-      .files(from: [("ab.graphql", Array("query AB { a b }".utf8))])
+    let files = try generate(
+      "query AB { a b }", sdl: "type Query { a: Int @deprecated(reason: null) b: Int @deprecated }")
     let text = try #require(files.first?.text)
     #expect(text.contains("let a: Int?"))
     #expect(text.ranges(of: "@available(*, deprecated").count == 1)
@@ -186,8 +180,7 @@ struct GeneratorOptionsTests {
       type Query { a: Int @deprecated _a: Int read(i: In): Int @deprecated b: Int @deprecated }
       input In { a: Int @deprecated _a: Int }
       """
-    let files = try Generator(schema: Schema(sdl: Document(parsing: sdl)))
-      .files(from: [("q.graphql", Array("query Q($i: In) { a _a read(i: $i) b }".utf8))])
+    let files = try generate("query Q($i: In) { a _a read(i: $i) b }", sdl: sdl)
     let text = files.map(\.text).joined()
     for line in [
       "var a: Int? { __a }\n", "private let __a: Int?\n", "let _a: Int?\n", "var b: Int? { _b }\n",
@@ -202,10 +195,10 @@ struct GeneratorOptionsTests {
     "a field does not replace a property of the runtime's protocols",
     arguments: ["isAbsent", "is_absent"])
   func witnesses(_ name: String) throws {
-    let sdl = "type Query { a(i: In): Query \(name): Boolean! } input In { \(name): Boolean! }"
-    let files = try Generator(
-      schema: Schema(sdl: Document(parsing: sdl)), options: GeneratorOptions(fields: .camel)
-    ).files(from: [("q.graphql", Array("query Q($i: In) { a(i: $i) { \(name) } }".utf8))])
+    let files = try generate(
+      "query Q($i: In) { a(i: $i) { \(name) } }",
+      sdl: "type Query { a(i: In): Query \(name): Boolean! } input In { \(name): Boolean! }",
+      options: GeneratorOptions(fields: .camel))
     let text = files.map(\.text).joined()
     let property = name == "isAbsent" ? "isAbsent_" : name
     #expect(!text.contains("isAbsent: Bool"))
@@ -235,13 +228,12 @@ struct GeneratorOptionsTests {
 
   @Test("a comment directive is above its definition, whatever the lines before it have")
   func commentLines() throws {
-    let schema = try Schema(sdl: Document(parsing: Self.sdl))
     for start in [
       "", "# a\u{2028}b\u{85}\n", "# a\u{0C}\r",
       "\"\"\"a\u{0B}\r\nb\"\"\" query A { walls { id } }\r",
     ] {
       let document = "\(start)# gqlrun: hashable\r\nquery Walls { walls { id } }"
-      let files = try Generator(schema: schema).files(from: [("q.graphql", Array(document.utf8))])
+      let files = try generate(document, sdl: Self.sdl)
       #expect(
         files.last?.text.contains("struct Data: GraphQLObject, Hashable {") == true, "\(start)")
     }

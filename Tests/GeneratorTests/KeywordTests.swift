@@ -1,5 +1,4 @@
 import Foundation
-import GQLRunLanguage
 import Testing
 
 @testable import GQLRunGenerator
@@ -126,9 +125,7 @@ struct KeywordTests {
       GeneratorOptions(fields: .camel, enumCases: .verbatim, conformances: [.codable]),
     ])
   func compiles(_ options: GeneratorOptions) throws {
-    let schema = try Schema(sdl: Document(parsing: Self.sdl))
-    let files = try Generator(schema: schema, options: options)
-      .files(from: [("q.graphql", Array(Self.document.utf8))])
+    let files = try generate(Self.document, sdl: Self.sdl, options: options)
     let folder = FileManager.default.temporaryDirectory.appending(path: "gqlrun-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -169,14 +166,10 @@ struct KeywordTests {
       "BigInt", "Date", "DateTime", "Decimal", "JSON", "Long", "Time", "URL", "UUID", "Upload",
       "Color",
     ]
-    let schema = try Schema(
-      sdl: Document(
-        parsing: names.map { "scalar \($0) " }.joined() + "type Query { "
-          + names.map { "f\($0): \($0) " }.joined() + "}"))
-    let files = try Generator(schema: schema)
-      .files(from: [
-        ("q.graphql", Array("query Q { \(names.map { "f\($0)" }.joined(separator: " ")) }".utf8))
-      ])
+    let fields = names.map { "f\($0): \($0) " }.joined()
+    let files = try generate(
+      "query Q { \(names.map { "f\($0)" }.joined(separator: " ")) }",
+      sdl: names.map { "scalar \($0) " }.joined() + "type Query { \(fields)}")
     let text = files.map(\.text).joined()
     for (name, type) in [
       ("fDate", "String"), ("fDecimal", "Foundation.Decimal"), ("fURL", "Foundation.URL"),

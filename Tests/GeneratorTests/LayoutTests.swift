@@ -26,10 +26,7 @@ struct LayoutTests {
     return faults
   }
 
-  private func expectNoFaults(
-    _ schema: Schema, _ documents: [(path: String, text: [UInt8])], _ options: GeneratorOptions
-  ) throws {
-    let files = try Generator(schema: schema, options: options).files(from: documents)
+  private func expectNoFaults(_ files: [GeneratedFile]) {
     #expect(!files.isEmpty)
     for file in files {
       let found = faults(file.text)
@@ -44,7 +41,8 @@ struct LayoutTests {
     let options = GeneratorOptions(
       access: access, fields: naming, enumCases: naming,
       scalars: ["DateTime": "Foundation.Date", "JSON": "JSONValue"])
-    try expectNoFaults(Fixtures.schema(), Fixtures.documents(), options)
+    expectNoFaults(
+      try Generator(schema: Fixtures.schema(), options: options).files(from: Fixtures.documents()))
   }
 
   @Test("the name of a document and the texts of a schema cannot add lines of code")
@@ -81,18 +79,15 @@ struct LayoutTests {
 
   @Test("the label of a deferred fragment is any text, and becomes a name")
   func labels() throws {
-    let schema = try Schema(
-      sdl: Document(
-        parsing: """
-          directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
-          type Query { node: Query a: Int }
-          """))
+    let sdl = """
+      directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+      type Query { node: Query a: Int }
+      """
     let document = """
       query Q { node { ... @defer(label: "a-slow part; }") { a } ... @defer(label: "") { b: a }
         ... @defer(label: "a slow part") { c: a } ... @defer(label: "größe") { d: a } } }
       """
-    let files = try Generator(schema: schema).files(from: [("q.graphql", Array(document.utf8))])
-    let text = try #require(files.first?.text)
+    let text = try #require(generate(document, sdl: sdl).first?.text)
     for line in [
       "let aSlowPart: Deferred<ASlowPart>\n", "let underscore: Deferred<TypeObject>\n",
       "let a_slow_part: Deferred<ASlowPartObject>\n", "let größe: Deferred<Größe>\n",
@@ -105,24 +100,19 @@ struct LayoutTests {
   @Test(
     "types without a property have no empty line", arguments: GeneratorOptions.Access.allCases)
   func withoutProperties(access: GeneratorOptions.Access) throws {
-    let schema = try Schema(
-      sdl: Document(
-        parsing: """
-          directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
-          type Query { node: Node }
-          interface Node { id: ID! }
-          interface Other { size: Int }
-          type User implements Node { id: ID! }
-          type Box implements Node & Other { id: ID! size: Int }
-          """))
-    let document = """
-      query Nothing { node { ... on User @defer { ... on Node { ... on Other { size } } } } }
+    let sdl = """
+      directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+      type Query { node: Node }
+      interface Node { id: ID! }
+      interface Other { size: Int }
+      type User implements Node { id: ID! }
+      type Box implements Node & Other { id: ID! size: Int }
       """
-    let options = GeneratorOptions(access: access)
-    let files = try Generator(schema: schema, options: options)
-      .files(from: [("nothing.graphql", Array(document.utf8))])
+    let files = try generate(
+      "query Nothing { node { ... on User @defer { ... on Node { ... on Other { size } } } } }",
+      sdl: sdl, options: GeneratorOptions(access: access))
     #expect(files.contains { $0.text.contains("throws -> Self { Self() }") })
-    try expectNoFaults(schema, [("nothing.graphql", Array(document.utf8))], options)
+    expectNoFaults(files)
   }
 
   @Test("faults are found")

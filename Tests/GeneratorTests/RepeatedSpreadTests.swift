@@ -1,5 +1,4 @@
 import GQLRunGenerator
-import GQLRunLanguage
 import Testing
 
 @Suite("Fragments that an object spreads several times")
@@ -14,19 +13,16 @@ struct RepeatedSpreadTests {
       ("...F @include(if: $c) ...F @skip(if: $d)", "F?"),
     ])
   func repeated(spreads: String, type: String) throws {
-    let schema = try Schema(
-      sdl: Document(
-        parsing: """
-          directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
-          type Query { me: User }
-          type User { id: ID! name: String }
-          """))
+    let sdl = """
+      directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+      type Query { me: User }
+      type User { id: ID! name: String }
+      """
     let document = """
       query Q($c: Boolean! = true, $d: Boolean! = false) { me { id @skip(if: $d) @include(if: $c) \(spreads) } }
       fragment F on User { name }
       """
-    let files = try Generator(schema: schema)
-      .files(from: [("q.graphql", Array(document.utf8))])
+    let files = try generate(document, sdl: sdl)
     #expect(files.contains { $0.text.contains("let f: \(type)\n") })
   }
 }

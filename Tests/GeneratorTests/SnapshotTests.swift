@@ -47,6 +47,14 @@ enum Fixtures {
   }
 }
 
+/// The files that are generated from a document.
+func generate(
+  _ document: String, sdl: String, options: GeneratorOptions = GeneratorOptions()
+) throws -> [GeneratedFile] {
+  try Generator(schema: Schema(sdl: Document(parsing: sdl)), options: options)
+    .files(from: [("q.graphql", Array(document.utf8))])
+}
+
 /// `GQLRUN_SNAPSHOTS=write` replaces the snapshots and hashes. `GQLRunGeneratedTypes` compiles the snapshots that
 /// `TypedTests` uses. `make test-outside` generates the files of the hashes, compares them too, and compiles all files.
 @Suite("Snapshots of generated types")
