@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunGenerator
@@ -19,21 +20,14 @@ private enum Compiler {
 
   /// The errors and warnings of the compiler for files.
   static func diagnostics(of files: [URL]) throws -> String {
-    let process = Process()
-    process.executableURL = URL(filePath: path ?? "")
-    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-    process.arguments =
+    try ChildProcess(
+      path ?? "",
       [
         "-typecheck", "-swift-version", "6", "-package-name", "tests",
         "-I", products.appending(path: "Modules").path,
-        "-Xcc", "-fmodule-map-file=\(root.appending(path: "Sources/CYajl/module.modulemap").path)",
+        "-Xcc", "-fmodule-map-file=\(Repository.root)/Sources/CYajl/module.modulemap",
       ] + files.map(\.path)
-    let output = Pipe()
-    process.standardError = output
-    try process.run()
-    let data = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return String(decoding: data, as: UTF8.self)
+    ).finish().errors
   }
 }
 

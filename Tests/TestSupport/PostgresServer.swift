@@ -102,20 +102,9 @@ package final class PostgresServer: Sendable {
     try Self.run(["\(programs)/psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", url, "-c", sql])
   }
 
-  @discardableResult
-  private static func run(_ command: [String]) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = command
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw Failure("\(command[0]): \(text)") }
-    return text
+  private static func run(_ command: [String]) throws {
+    let (status, output, errors) = try ChildProcess("/usr/bin/env", command).finish()
+    guard status == 0 else { throw Failure("\(command[0]): \(output)\(errors)") }
   }
 
   private struct Failure: Error, CustomStringConvertible {

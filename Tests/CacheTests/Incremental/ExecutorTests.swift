@@ -1,6 +1,6 @@
-import Foundation
 import GQLRunJSON
 import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunCache
@@ -22,9 +22,6 @@ enum Executors {
     if: !Executors.pythons.isEmpty,
     "set GQLRUN_INCREMENTAL_PYTHONS to programs with graphql-core 3.3.0a6 and 3.3.2 to run these"))
 struct ExecutorTests {
-  static let script = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../../Differential/incremental.py").standardizedFileURL.path
-
   private static let blocks = 4
 
   @Test(
@@ -34,7 +31,14 @@ struct ExecutorTests {
     func number(_ name: String) -> Int? { PropertyTests.environment[name].flatMap { Int($0) } }
     let count = number("GQLRUN_CASES") ?? 200
     let seeds = max(1, (number("GQLRUN_SEEDS") ?? Self.blocks) / Self.blocks)
-    let output = try run(python, ["\(1 + block * seeds)", "\(count)", "\(seeds)"])
+    let result = try ChildProcess(
+      python,
+      [
+        Repository.root + "/Tests/Differential/incremental.py", "\(1 + block * seeds)", "\(count)",
+        "\(seeds)",
+      ]
+    ).finish()
+    #expect(result.status == 0, "\(result.errors)")
     var parts = 0
     var cases = 0
     /// The shortest case with a difference is the one to look at.
@@ -42,8 +46,8 @@ struct ExecutorTests {
     func note(_ text: String) {
       if text.utf8.count < difference?.utf8.count ?? .max { difference = text }
     }
-    for line in output.split(separator: UInt8(ascii: "\n")) {
-      let test = try JSONValue(parsing: Array(line))
+    for line in result.output.split(separator: "\n") {
+      let test = try JSONValue(parsing: String(line))
       let document = test["query"]?.stringValue ?? ""
       let messages = test["messages"]?.arrayValue?.map { $0.jsonText() } ?? []
       parts += messages.count
@@ -75,18 +79,5 @@ struct ExecutorTests {
     }
     if let difference { Issue.record("\(difference)") }
     #expect(cases > 0 && parts > cases)
-  }
-
-  private func run(_ python: String, _ arguments: [String]) throws -> Data {
-    let process = Process()
-    process.executableURL = URL(filePath: python)
-    process.arguments = [Self.script] + arguments
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let data = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    return data
   }
 }
