@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// The files of this repository, as tests read them.
 package enum Repository {
@@ -8,6 +9,10 @@ package enum Repository {
     parts.removeLast(3)
     return parts.joined(separator: "/")
   }()
+
+  /// The folder of data that working copies share: `$GQLRUN_SHARED`, else `../shared`.
+  package static let shared =
+    ProcessInfo.processInfo.environment["GQLRUN_SHARED"] ?? FilePath.folder(of: root) + "/shared"
 
   /// One text file.
   package struct File: Sendable {

@@ -1,32 +1,26 @@
 import Foundation
 import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
-/// The conformance data shared between worktrees: `$GQLRUN_SHARED`, else `../shared` next to the
-/// package. Suites that need it are skipped where it is absent.
+/// The conformance data that working copies share. Suites that need it are skipped where it is absent.
 enum Shared {
-  static let directory: String = {
-    if let path = ProcessInfo.processInfo.environment["GQLRUN_SHARED"] { return path }
-    var root = URL(fileURLWithPath: #filePath)
-    for _ in 0..<4 { root.deleteLastPathComponent() }
-    return root.deletingLastPathComponent().appendingPathComponent("shared").path
-  }()
-
-  static let isPresent = FileManager.default.fileExists(atPath: directory + "/conformance/graphql")
+  static let isPresent = FileManager.default.fileExists(
+    atPath: Repository.shared + "/conformance/graphql")
 
   static let whenPresent: any SuiteTrait & TestTrait = ConditionTrait.enabled(
-    if: isPresent, "no conformance data at \(directory); set GQLRUN_SHARED")
+    if: isPresent, "no conformance data at \(Repository.shared); set GQLRUN_SHARED")
 
   /// One decoded value per line.
   static func lines<Line: Decodable>(_ name: String, as _: Line.Type = Line.self) throws -> [Line] {
-    let data = try Data(
-      contentsOf: URL(fileURLWithPath: directory + "/conformance/graphql/" + name))
-    return try data.split(separator: UInt8(ascii: "\n"))
+    try bytes("/conformance/graphql/" + name).split(separator: UInt8(ascii: "\n"))
       .map { try JSONDecoder().decode(Line.self, from: Data($0)) }
   }
 
-  static func real(_ name: String) throws -> [UInt8] {
-    Array(try Data(contentsOf: URL(fileURLWithPath: directory + "/real/" + name)))
+  static func real(_ name: String) throws -> [UInt8] { try bytes("/real/" + name) }
+
+  private static func bytes(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(fileURLWithPath: Repository.shared + name)))
   }
 }
 

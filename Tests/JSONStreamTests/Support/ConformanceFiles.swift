@@ -1,9 +1,8 @@
 import Foundation
+import GQLRunTestSupport
 import Glibc
 
 /// The parsing files of JSONTestSuite, where this machine has them.
-///
-/// Looked for in `$GQLRUN_SHARED/conformance/json`, else in `../shared/conformance/json` beside the package.
 enum ConformanceFiles {
   struct File: Sendable, CustomStringConvertible {
     var name: String
@@ -26,19 +25,12 @@ enum ConformanceFiles {
     name.hasPrefix("y_") || acceptedByChoice.contains(name)
   }
 
-  static let folder: URL = {
-    if let shared = ProcessInfo.processInfo.environment["GQLRUN_SHARED"] {
-      return URL(fileURLWithPath: shared).appending(path: "conformance/json")
-    }
-    var package = URL(fileURLWithPath: #filePath)
-    for _ in 0..<4 { package.deleteLastPathComponent() }
-    return package.deletingLastPathComponent().appending(path: "shared/conformance/json")
-  }()
+  static let folder = Repository.shared + "/conformance/json"
 
   static let all: [File] = {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.filter { $0.hasSuffix(".json") }.sorted().compactMap { name in
-      bytes(ofFile: folder.appending(path: name).path).map { File(name: name, bytes: $0) }
+      bytes(ofFile: "\(folder)/\(name)").map { File(name: name, bytes: $0) }
     }
   }()
 
