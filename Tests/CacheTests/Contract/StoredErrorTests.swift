@@ -59,6 +59,12 @@ struct StoredErrorTests {
 
   static func v(_ fields: String) -> String { #"{"v":{"__typename":"V","id":1,\#(fields)}}"# }
 
+  /// A response with these fields of the object `V:1`.
+  static func body(_ fields: String, errors: [String] = []) -> String {
+    let list = errors.isEmpty ? "" : #","errors":[\#(errors.joined(separator: ","))]"#
+    return #"{"data":\#(v(fields))\#(list)}"#
+  }
+
   static let cases = [
     Case(
       "of a leaf", "{ v { id x y } }", data: v(#""x":null,"y":2"#), errors: error(#"["v","x"]"#)),
@@ -160,12 +166,11 @@ struct StoredErrorTests {
   func olderValue(way: Way) async throws {
     try await way.withCache { cache in
       let operation = try prepare("{ v { id x list { n } } }")
-      let old = Self.v(#""x":1,"list":[{"__typename":"E","n":1}]"#)
-      try await cache.write(#"{"data":\#(old)}"#, operation)
+      try await cache.write(Self.body(#""x":1,"list":[{"__typename":"E","n":1}]"#), operation)
       let dump = try await cache.dump()
-      let errors = "\(Self.error(#"["v","x"]"#)),\(Self.error(#"["v","list",0]"#))"
+      let errors = [Self.error(#"["v","x"]"#), Self.error(#"["v","list",0]"#)]
       let written = try await cache.write(
-        #"{"data":\#(Self.v(#""x":null,"list":[null]"#)),"errors":[\#(errors)]}"#, operation)
+        Self.body(#""x":null,"list":[null]"#, errors: errors), operation)
       #expect(written.changes == [])
       #expect(try await cache.dump() == dump)
       #expect(
@@ -184,9 +189,9 @@ struct StoredErrorTests {
   @Test("another operation reads the error with its own names", arguments: StoreKind.allCases)
   func otherOperation(kind: StoreKind) async throws {
     try await kind.withCache { cache, store in
+      let errors = [Self.error(#"["v","x"]"#), Self.error(#"["v","e","p"]"#)]
       try await cache.write(
-        #"{"data":{"v":{"__typename":"V","id":1,"x":null,"e":null}},"errors":[\#(Self.error(#"["v","x"]"#)),\#(Self.error(#"["v","e","p"]"#))]}"#,
-        "{ v { id x e { p } } }")
+        Self.body(#""x":null,"e":null"#, errors: errors), "{ v { id x e { p } } }")
       #expect(
         try await store.found(prepare("{ one: v { k: x } }"), .replay)
           == FoundErrors(
@@ -207,10 +212,14 @@ struct StoredErrorTests {
     try await way.withCache { cache in
       let errors = [#"["v","e","p"]"#, #"["v","list",1,"n"]"#].map { Self.error($0) }
       try await cache.write(
-        #"{"data":\#(Self.v(#""e":{"__typename":"E","p":null,"q":1},"list":[{"__typename":"E","n":1},{"__typename":"E","n":null}]"#)),"errors":[\#(errors.joined(separator: ","))]}"#,
+        Self.body(
+          #""e":{"__typename":"E","p":null,"q":1},"list":[{"__typename":"E","n":1},{"__typename":"E","n":null}]"#,
+          errors: errors),
         "{ v { id e { p q } list { n } } }")
       try await cache.write(
-        #"{"data":\#(Self.v(#""e":{"__typename":"E","q":2},"list":[{"__typename":"E","m":1},{"__typename":"E","m":2}]"#))}"#,
+        Self.body(
+          #""e":{"__typename":"E","q":2},"list":[{"__typename":"E","m":1},{"__typename":"E","m":2}]"#
+        ),
         "{ v { id e { q } list { m } } }")
       #expect(
         try await cache.store.found(prepare("{ v { e { p q } list { n m } } }"), .replay)
@@ -219,11 +228,10 @@ struct StoredErrorTests {
             errors: try errors.map { try JSONValue(parsing: $0) }))
       // A list of another length has other elements.
       try await cache.write(
-        #"{"data":\#(Self.v(#""list":[{"__typename":"E","m":1}]"#))}"#, "{ v { id list { m } } }")
+        Self.body(#""list":[{"__typename":"E","m":1}]"#), "{ v { id list { m } } }")
       #expect(try await cache.store.statistics().errors == 1)
       // An object of another type has other fields.
-      try await cache.write(
-        #"{"data":\#(Self.v(#""e":{"__typename":"F","q":2}"#))}"#, "{ v { id e { q } } }")
+      try await cache.write(Self.body(#""e":{"__typename":"F","q":2}"#), "{ v { id e { q } } }")
       #expect(try await cache.store.statistics().errors == 0)
     }
   }
@@ -236,8 +244,7 @@ struct StoredErrorTests {
   func notStored(error: String) async throws {
     for way in [Way.memory, .sqliteAsItArrives] {
       try await way.withCache { cache in
-        try await cache.write(
-          #"{"data":\#(Self.v(#""x":null"#)),"errors":[\#(error)]}"#, "{ v { id x } }")
+        try await cache.write(Self.body(#""x":null"#, errors: [error]), "{ v { id x } }")
         #expect(try await cache.store.statistics().errors == 0)
       }
     }
@@ -252,9 +259,9 @@ struct StoredErrorTests {
     "an error that cannot be read again as it was is a miss, also after a value or another error",
     arguments: Way.allCases, unreadable)
   func unstorable(way: Way, error: String) async throws {
-    let failed = #"{"data":\#(Self.v(#""x":null"#)),"errors":[\#(error)]}"#
+    let failed = Self.body(#""x":null"#, errors: [error])
     let operation = try prepare("{ v { id x } }")
-    for before in [#"{"data":\#(Self.v(#""x":1"#))}"#, Self.failed] {
+    for before in [Self.body(#""x":1"#), Self.failed] {
       try await way.withCache { cache in
         try await cache.write(before, operation)
         try await cache.write(failed, operation)
@@ -264,7 +271,7 @@ struct StoredErrorTests {
         #expect(
           try await cache.store.found(operation, .refuse).data
             == (before == Self.failed ? "miss at v.x" : #"{"v":{"id":1,"x":1}}"#))
-        try await cache.write(#"{"data":\#(Self.v(#""x":2"#))}"#, operation)
+        try await cache.write(Self.body(#""x":2"#), operation)
         #expect(
           try await cache.store.found(operation, .replay) == FoundErrors(#"{"v":{"id":1,"x":2}}"#))
       }
@@ -278,15 +285,8 @@ struct StoredErrorTests {
     for _ in 0..<600 { deep = .array([deep]) }
     let error: JSONValue = ["message": "no", "path": ["v", "x"], "extensions": ["deep": deep]]
     let table = RecordTable()
-    func insert(_ key: String, _ text: String) {
-      Array(key.utf8).withBytes { key in
-        Array(text.utf8).withBytes { text in
-          _ = table.insert(key, hash: RecordTable.hash(key), text: text, received: 0)
-        }
-      }
-    }
-    insert("QUERY_ROOT.v", #"{"v":{"$ref":"V:1"}}"#)
-    insert("V:1", #"{"__typename":"V","id":1,"x":null}"#)
+    table.insert("QUERY_ROOT.v", #"{"v":{"$ref":"V:1"}}"#)
+    table.insert("V:1", #"{"__typename":"V","id":1,"x":null}"#)
     let records = StagedRecords(table: table, seed: 0)
     NullResolution(plan: operation.plan, paths: ErrorPaths([error]), concreteConditions: [])
       .run(records)
@@ -298,9 +298,7 @@ struct StoredErrorTests {
   func tooMany() async throws {
     let cache = CacheUnderTest(store: MemoryStore())
     let errors = [String](repeating: Self.error(#"["v","x"]"#), count: StoredErrors.maxErrors + 1)
-    try await cache.write(
-      #"{"data":\#(Self.v(#""x":null"#)),"errors":[\#(errors.joined(separator: ","))]}"#,
-      "{ v { id x } }")
+    try await cache.write(Self.body(#""x":null"#, errors: errors), "{ v { id x } }")
     #expect(try await cache.store.statistics().errors == 0)
     #expect(try await cache.read("{ v { x } }") == "miss at v.x")
   }
@@ -316,8 +314,7 @@ struct StoredErrorTests {
     let store = CacheStore.memory()
     let operation = try prepare("{ v { id x } }")
     let normalizer = try ResponseNormalizer(operation, store: store, options: options)
-    let response = #"{"data":\#(Self.v(#""x":null"#)),"errors":[\#(Self.error(#"["v","x"]"#))]}"#
-    try Array(response.utf8).withUnsafeBytes { try normalizer.feed($0) }
+    try Array(Self.failed.utf8).withUnsafeBytes { try normalizer.feed($0) }
     _ = try await normalizer.finish().write?.commit()
     #expect(
       try await store.found(operation, .replay).errors == [#"{"message":"•••","path":["v","x"]}"#])
@@ -340,7 +337,7 @@ struct StoredErrorTests {
 
 /// Errors and the rest of the cache: ages, watchers, layers, transactions, housekeeping.
 extension StoredErrorTests {
-  static let failed = #"{"data":\#(v(#""x":null"#)),"errors":[\#(error(#"["v","x"]"#))]}"#
+  static let failed = body(#""x":null"#, errors: [error(#"["v","x"]"#)])
 
   @Test("an error expires like a value", arguments: StoreKind.allCases)
   func ages(kind: StoreKind) async throws {
@@ -368,8 +365,7 @@ extension StoredErrorTests {
   func olderAge(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let operation = try prepare("{ v { id x } }")
-      try await normalize(
-        #"{"data":\#(Self.v(#""x":1"#))}"#.utf8, operation, into: store, received: 1000)
+      try await normalize(Self.body(#""x":1"#).utf8, operation, into: store, received: 1000)
       try await normalize(Self.failed.utf8, operation, into: store, received: 1200)
       let ages = AgeRules(maxAge: .seconds(100))
       #expect(
@@ -384,7 +380,7 @@ extension StoredErrorTests {
   func watched(kind: StoreKind) async throws {
     try await kind.withCache(collectsChanges: false) { cache, store in
       let operation = try prepare("{ v { id x } }")
-      try await cache.write(#"{"data":\#(Self.v(#""x":null"#))}"#, operation)
+      try await cache.write(Self.body(#""x":null"#), operation)
       let replaying = WatchedOperation(store: store, operation: operation, errors: .replay)
       let refusing = WatchedOperation(store: store, operation: operation)
       #expect(try await replaying.look()?.errors == [])
@@ -396,12 +392,11 @@ extension StoredErrorTests {
       #expect(try await refusing.look() == nil)
       try await cache.write(Self.failed, operation)
       #expect(try await replaying.look() == nil, "the same error is no change")
-      try await cache.write(#"{"data":\#(Self.v(#""x":null"#))}"#, operation)
+      try await cache.write(Self.body(#""x":null"#), operation)
       #expect(try await replaying.look()?.errors == [])
       // An error of another field changes nothing here.
       try await cache.write(
-        #"{"data":\#(Self.v(#""y":null"#)),"errors":[\#(Self.error(#"["v","y"]"#))]}"#,
-        "{ v { id y } }")
+        Self.body(#""y":null"#, errors: [Self.error(#"["v","y"]"#)]), "{ v { id y } }")
       #expect(!replaying.signal.isPending)
       replaying.end()
       refusing.end()
@@ -425,8 +420,8 @@ extension StoredErrorTests {
   func removed(kind: StoreKind) async throws {
     try await kind.withCache { cache, store in
       func count() async throws -> Int { try await store.statistics().errors }
-      let twice =
-        #"{"data":\#(Self.v(#""x":null,"y":null"#)),"errors":[\#(Self.error(#"["v","x"]"#)),\#(Self.error(#"["v","y"]"#))]}"#
+      let twice = Self.body(
+        #""x":null,"y":null"#, errors: [Self.error(#"["v","x"]"#), Self.error(#"["v","y"]"#)])
       let document = "{ v { id x y } }"
       try await cache.write(twice, document)
       #expect(try await count() == 2)
@@ -487,9 +482,10 @@ extension StoredErrorTests {
   func explained(kind: StoreKind) async throws {
     try await kind.withStore { store in
       let operation = try prepare("{ v { id x list { n } } }")
+      let errors = [Self.error(#"["v","x"]"#), Self.error(#"["v","list",0,"n"]"#, "bad")]
       try await normalize(
-        #"{"data":\#(Self.v(#""x":null,"list":[null]"#)),"errors":[\#(Self.error(#"["v","x"]"#)),\#(Self.error(#"["v","list",0,"n"]"#, "bad"))]}"#
-          .utf8, operation, into: store, received: 1000)
+        Self.body(#""x":null,"list":[null]"#, errors: errors).utf8, operation, into: store,
+        received: 1000)
       for policy in ErrorReadPolicy.allCases {
         let explanation = try await store.explain(
           operation, options: ReadOptions(now: 1010, errors: policy), showing: .everything)

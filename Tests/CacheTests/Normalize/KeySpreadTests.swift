@@ -7,11 +7,7 @@ import Testing
 struct KeySpreadTests {
   private static func table(_ keys: some Sequence<String>) -> RecordTable {
     let table = RecordTable()
-    for key in keys {
-      Array(key.utf8).withUnsafeBufferPointer { key in
-        _ = table.insert(Bytes(key), hash: RecordTable.hash(Bytes(key)), text: .empty)
-      }
-    }
+    for key in keys { table.insert(key, "") }
     return table
   }
 

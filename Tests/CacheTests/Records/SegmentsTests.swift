@@ -58,12 +58,6 @@ struct SegmentsTests {
 extension MemoryStore {
   /// Inserts records as they are.
   fileprivate func insert(_ records: [(key: String, text: String)]) {
-    for (key, text) in records {
-      Array(key.utf8).withBytes { key in
-        Array(text.utf8).withBytes { text in
-          _ = table.insert(key, hash: RecordTable.hash(key), text: text, received: 7)
-        }
-      }
-    }
+    for (key, text) in records { table.insert(key, text, received: 7) }
   }
 }

@@ -205,6 +205,17 @@ extension CacheReadResult {
   var miss: CacheMiss? { if case .miss(let miss) = self { miss } else { nil } }
 }
 
+extension RecordTable {
+  /// Inserts a record as it is.
+  func insert(_ key: String, _ text: String, received: UInt32 = 0) {
+    Array(key.utf8).withBytes { key in
+      Array(text.utf8).withBytes { text in
+        _ = insert(key, hash: Self.hash(key), text: text, received: received)
+      }
+    }
+  }
+}
+
 /// The dump that has these lines: each the key and the fields of a record.
 func lines(_ records: String...) -> String { records.map { $0 + "\n" }.joined() }
 
