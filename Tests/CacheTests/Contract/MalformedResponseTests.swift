@@ -303,11 +303,10 @@ struct MalformedResponseTests {
   @Test("a JSON error does not contain text of the response", arguments: Way.allCases)
   func harmlessMessages(way: Way) async throws {
     try await way.withCache { cache in
-      do {
-        try await cache.write("{\"data\":{\"\\u001b[31mred\":1,\"\\u001b[31mred\":1}}", "{ a }")
-      } catch let error as CacheError {
-        #expect(!error.message.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f })
+      let error = try await #require(throws: CacheError.self) {
+        try await cache.write(#"{"data":{"\u001b[31mred":1,"\u001b[31mred":1}}"#, "{ a }")
       }
+      #expect(!error.message.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f })
     }
   }
 

@@ -269,14 +269,10 @@ struct RedirectTests {
       #expect(miss.staleness == Staleness(age: 600, maxAge: 600))
       // Without its record, the stale field is what is wrong.
       let other = try prepare(#"{ country(code: "PT") { name } }"#, keys: KeyRules())
-      guard
-        case .miss(let stale) = try await store.read(
-          other, options: ReadOptions(ages: AgeRules(maxAge: .seconds(600)), now: 2500)
-        ).result
-      else {
-        Issue.record("without the rule the field is stale")
-        return
-      }
+      let options = ReadOptions(ages: AgeRules(maxAge: .seconds(600)), now: 2500)
+      let stale = try #require(
+        try await store.read(other, options: options).result.miss,
+        "without the rule the field is stale")
       #expect(stale.path == "country" && stale.staleness?.age == 1500)
     }
   }

@@ -57,24 +57,15 @@ struct AgeTests {
       var options = ReadOptions(ages: rule.0, now: 5000 + rule.1)
       let strict = try await store.read(operation, options: options)
       guard let expected = rule.2 else {
-        guard case .hit = strict.result else {
-          Issue.record("\(strict)")
-          return
-        }
+        try #require(strict.result.hit != nil, "\(strict)")
         return
       }
-      guard case .miss(let miss) = strict.result else {
-        Issue.record("\(strict)")
-        return
-      }
+      let miss = try #require(strict.result.miss, "\(strict)")
       #expect("\(miss.path) \(miss.recordKey) \(miss.field ?? "")" == expected)
       #expect(miss.staleness?.age == rule.1)
       options.stale = .whatever
       let lenient = try await store.read(operation, options: options)
-      guard case .hit(let data) = lenient.result else {
-        Issue.record("stale data are not accepted")
-        return
-      }
+      let data = try #require(lenient.result.hit, "stale data are not accepted")
       #expect(lenient.stale == miss)
       #expect(
         try JSONValue(parsing: data.bytes()) == JSONValue(parsing: Self.response)["data"])
@@ -107,11 +98,8 @@ struct AgeTests {
       try await normalize(Self.response.utf8, operation, into: store, received: 5000)
       let options = ReadOptions(
         ages: AgeRules(types: ["Post": .seconds(300)]), now: 5000 + 432)
-      guard case .miss(let miss) = try await store.read(operation, options: options).result
-      else {
-        Issue.record("there should be a miss")
-        return
-      }
+      let miss = try #require(
+        try await store.read(operation, options: options).result.miss, "there should be a miss")
       #expect(
         miss.description
           == "the field id of Post:1 in the cache is stale: received 7 min 12 s ago, max_age 5 min, "
@@ -127,8 +115,8 @@ struct AgeTests {
       let ages = AgeRules(maxAge: .seconds(1_000_000))
       // Clocks may differ by a minute.
       for (now, isFresh) in [(4940, true), (4939, false)] {
-        let result = try await store.read(operation, options: ReadOptions(ages: ages, now: now))
-        if case .hit = result.result { #expect(isFresh) } else { #expect(!isFresh) }
+        let answer = try await store.read(operation, options: ReadOptions(ages: ages, now: now))
+        #expect((answer.result.hit != nil) == isFresh)
       }
     }
   }

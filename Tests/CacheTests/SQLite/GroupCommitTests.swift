@@ -160,11 +160,7 @@ struct GroupCommitTests {
   func busy() async throws {
     let clock = TestClock.jumping()
     let file = try File { $0.clock = clock }
-    let other = try #require(try DatabaseLock(of: OpenDatabases.canonical(file.path)))
-    guard case .locked = other.tryLock(.writing, exclusively: true) else {
-      Issue.record("the lock is not free")
-      return
-    }
+    let other = try exclusiveLock(.writing, ofStoreAt: file.path)
     let store = file.store
     let tasks = (0..<3).map { id in
       Task {

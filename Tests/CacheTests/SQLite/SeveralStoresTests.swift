@@ -92,11 +92,7 @@ struct SeveralStoresTests {
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
     try await Self.write(1, "Ada", to: store)
-    let other = try #require(try DatabaseLock(of: OpenDatabases.canonical(path)))
-    guard case .locked = other.tryLock(.writing, exclusively: true) else {
-      Issue.record("the lock is not free")
-      return
-    }
+    let other = try exclusiveLock(.writing, ofStoreAt: path)
     other.noteHolder()
     let error = try await #require(throws: CacheError.self) {
       try await Self.write(1, "Grace", to: store)
@@ -151,8 +147,7 @@ struct SeveralStoresTests {
     let clock = TestClock()
     options.clock = clock
     let store = try SQLiteStore(path: path, options: options)
-    let other = try #require(try DatabaseLock(of: OpenDatabases.canonical(path)))
-    guard case .locked = other.tryLock(.writing, exclusively: true) else { return }
+    let other = try exclusiveLock(.writing, ofStoreAt: path)
     // The first waits for the other process, the second for the first.
     let tasks = (0..<2).map { _ in Task { try await store.begin() } }
     await clock.sleepers(1)

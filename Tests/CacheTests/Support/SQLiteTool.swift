@@ -1,5 +1,8 @@
 import Foundation
 import GQLRunTestSupport
+import Testing
+
+@testable import GQLRunCache
 
 /// SQLite's own program, as a person would use it on the cache.
 enum SQLiteTool {
@@ -19,6 +22,16 @@ enum SQLiteTool {
     guard status == 0 else { throw Failure(output: errors) }
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
+}
+
+/// A lock on the file of a store, as another process has it.
+func exclusiveLock(
+  _ region: DatabaseLock.Region, ofStoreAt path: String
+) throws -> DatabaseLock {
+  let lock = try #require(try DatabaseLock(of: OpenDatabases.canonical(path)))
+  let isLocked = if case .locked = lock.tryLock(region, exclusively: true) { true } else { false }
+  try #require(isLocked, "the lock is not free")
+  return lock
 }
 
 /// The number of transactions in the write-ahead log of a file: https://sqlite.org/fileformat2.html#the_write_ahead_log
