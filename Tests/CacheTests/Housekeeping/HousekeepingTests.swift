@@ -20,6 +20,20 @@ struct HousekeepingTests {
       store, first: 2, posts: [("1", "10"), ("2", "11")], viewer: "12", received: received)
   }
 
+  /// A feed with so many posts of the viewer.
+  private static func fill(_ store: CacheStore, posts count: Int) async throws {
+    let posts = (0..<count).map { (id: "\($0)", author: "1") }
+    try await write(store, first: count, posts: posts, viewer: "1", received: 5000)
+  }
+
+  /// A feed with one post and its author, and a viewer, which all such feeds have.
+  private static func writeFeed(_ number: Int, to store: CacheStore, received: Int = 5000)
+    async throws
+  {
+    try await write(
+      store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1", received: received)
+  }
+
   private static func write(
     _ store: CacheStore, first: Int, posts: [(id: String, author: String)], viewer: String,
     received: Int
@@ -102,8 +116,7 @@ struct HousekeepingTests {
   @Test("more records than are read at a time are all removed", arguments: StoreKind.allCases)
   func manyRecords(kind: StoreKind) async throws {
     try await kind.withStore { store in
-      let posts = (0..<2500).map { (id: "\($0)", author: "1") }
-      try await Self.write(store, first: 2500, posts: posts, viewer: "1", received: 5000)
+      try await Self.fill(store, posts: 2500)
       let summary = try await store.remove(RecordSelection("Post:*"))
       #expect(summary.records == 2500)
       #expect(try await Self.keys(store) == ["QUERY_ROOT", "User:1"])
@@ -115,8 +128,7 @@ struct HousekeepingTests {
     arguments: StoreKind.allCases)
   func muchGarbage(kind: StoreKind) async throws {
     try await kind.withStore { store in
-      let posts = (0..<2500).map { (id: "\($0)", author: "1") }
-      try await Self.write(store, first: 2500, posts: posts, viewer: "1", received: 5000)
+      try await Self.fill(store, posts: 2500)
       #expect(try await store.collectGarbage(rootsBefore: nil).isEmpty)
       _ = try await store.remove(RecordSelection("Query.feed"))
       #expect(try await store.collectGarbage(rootsBefore: nil).records == 2500)
@@ -250,9 +262,7 @@ struct HousekeepingTests {
   func trimsOldest() async throws {
     try await StoreKind.sqlite.withStore { store in
       for number in 1...9 {
-        try await Self.write(
-          store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1",
-          received: 5000 + number * 100)
+        try await Self.writeFeed(number, to: store, received: 5000 + number * 100)
       }
       let size = try await store.statistics().bytes
       #expect(try await store.trim(to: size).isEmpty)
@@ -409,8 +419,7 @@ struct HousekeepingTests {
     arguments: StoreKind.allCases)
   func cancelledAtOnce(kind: StoreKind) async throws {
     try await kind.withStore { store in
-      let posts = (0..<2500).map { (id: "\($0)", author: "1") }
-      try await Self.write(store, first: 2500, posts: posts, viewer: "1", received: 5000)
+      try await Self.fill(store, posts: 2500)
       let progress = RemovalProgress()
       progress.cancel()
       let found = try await code { _ = try await store.trim(to: 0, progress: progress) }
@@ -423,8 +432,7 @@ struct HousekeepingTests {
   @Test("a removal in memory that is cancelled meanwhile reports what it has removed")
   func cancelledInMemory() async throws {
     let store = CacheStore.memory()
-    let posts = (0..<2500).map { (id: "\($0)", author: "1") }
-    try await Self.write(store, first: 2500, posts: posts, viewer: "1", received: 5000)
+    try await Self.fill(store, posts: 2500)
     // It notices a cancellation after each 1000 records.
     let progress = RemovalProgress()
     progress.cancel()
@@ -468,10 +476,7 @@ struct HousekeepingTests {
   @Test("a memory store keeps recently read records")
   func leastRecentlyUsed() async throws {
     let store = CacheStore.memory()
-    for number in 1...20 {
-      try await Self.write(
-        store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1", received: 5000)
-    }
+    for number in 1...20 { try await Self.writeFeed(number, to: store) }
     let oldest = try prepare(Self.document, variables: #"{"first":1}"#)
     try #require(try await store.read(oldest).hit != nil, "there should be an answer")
     let size = try await store.statistics().bytes
@@ -487,8 +492,7 @@ struct HousekeepingTests {
     let limit = 20_000
     let store = CacheStore.memory(maxSize: limit)
     for number in 1...200 {
-      try await Self.write(
-        store, first: number, posts: [("\(number)", "1\(number)")], viewer: "1", received: 5000)
+      try await Self.writeFeed(number, to: store)
       let statistics = try await store.statistics()
       #expect(statistics.bytes <= limit)
       #expect(statistics.types.values.reduce(0) { $0 + $1.bytes } == statistics.bytes)
@@ -507,9 +511,10 @@ struct HousekeepingTests {
     return try CacheStore.sqlite(path: path)
   }
 
-  @Test("a damaged record is treated as missing, and records that only it reached are garbage")
+  @Test(
+    "a damaged record is treated as missing, and records that only it reached are garbage",
+    .enabled(if: SQLiteTool.isThere, "needs sqlite3"))
   func damaged() async throws {
-    guard SQLiteTool.isThere else { return }
     let directory = try TemporaryDirectory()
     let store = try await Self.changed(
       directory.path("c.db"),
@@ -520,9 +525,10 @@ struct HousekeepingTests {
     try store.close()
   }
 
-  @Test("keys of another type than text are damage, which a removal reports")
+  @Test(
+    "keys of another type than text are damage, which a removal reports",
+    .enabled(if: SQLiteTool.isThere, "needs sqlite3"))
   func foreignKeys() async throws {
-    guard SQLiteTool.isThere else { return }
     let directory = try TemporaryDirectory()
     // As many as are removed at a time.
     let store = try await Self.changed(

@@ -22,10 +22,9 @@ struct UnreadPagesTests {
       {"tags":[{"words":["]}\\"",[[]],{}]},{"hasNextPage":true},[]],"name":"x","orders":null}]},"pageInfo":{"hasNextPage":true}}
     """
 
-  private static func read(cutEvery size: Int) throws -> UnreadPages {
-    let operation = try PreparedOperation(document: Document(parsing: document), keys: KeyRules())
-    var pages = UnreadPages(of: operation)
-    pages.beginResult()
+  /// The unread pages of one result, which is read in chunks of a size.
+  private func read(_ data: String, of document: String, size: Int = 1000) throws -> UnreadPages {
+    var pages = UnreadPages(of: try prepare(document))
     let bytes = Array(data.utf8)
     for start in stride(from: 0, to: bytes.count, by: size) {
       bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { pages.read($0) }
@@ -37,7 +36,7 @@ struct UnreadPagesTests {
     "connections are found at any depth, under any response key, in any chunking", arguments: 1...64
   )
   func chunks(size: Int) throws {
-    let pages = try Self.read(cutEvery: size)
+    let pages = try read(Self.data, of: Self.document, size: size)
     #expect(
       pages.connections.map { "\($0.field.path) \($0.unread)/\($0.count)" }
         == ["customers 1/1", "customers.nodes.orders 1/2", "customers.nodes.orders.lines 1/2"])
@@ -81,9 +80,7 @@ struct UnreadPagesTests {
       ),
     ])
   func selections(document: String, data: String, found: String) throws {
-    let operation = try PreparedOperation(document: Document(parsing: document), keys: KeyRules())
-    var pages = UnreadPages(of: operation)
-    Array(data.utf8).withUnsafeBytes { pages.read($0) }
+    let pages = try read(data, of: document)
     #expect(
       pages.connections.map { "\($0.field.path) \($0.unread)/\($0.count) \($0.cursor ?? "-")" }
         == [found])
@@ -104,23 +101,16 @@ struct UnreadPagesTests {
       ("... on L { pageInfo { hasNextPage } }", #"{"pageInfo":null}"#, 1),
     ])
   func unknown(selection: String, value: String, count: Int) throws {
-    let operation = try PreparedOperation(
-      document: Document(parsing: "{ l { id \(selection) } }"), keys: KeyRules())
-    let bytes = Array(#"{"l":\#(value)}"#.utf8)
-    for size in 1...bytes.count {
-      var pages = UnreadPages(of: operation)
-      for start in stride(from: 0, to: bytes.count, by: size) {
-        bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { pages.read($0) }
-      }
+    let data = #"{"l":\#(value)}"#
+    for size in 1...data.utf8.count {
+      let pages = try read(data, of: "{ l { id \(selection) } }", size: size)
       #expect(pages.connections.map(\.unknown) == [count] && pages.unread.isEmpty, "\(size)")
     }
   }
 
   @Test("results are counted together until the count begins again")
   func counts() throws {
-    let operation = try PreparedOperation(
-      document: Document(parsing: "{ l { pageInfo { hasNextPage } } }"), keys: KeyRules())
-    var pages = UnreadPages(of: operation)
+    var pages = UnreadPages(of: try prepare("{ l { pageInfo { hasNextPage } } }"))
     for _ in 0..<2 {
       pages.beginResult()
       Array(#"{"l":{"pageInfo":{"hasNextPage":true}}}"#.utf8).withUnsafeBytes { pages.read($0) }
