@@ -58,17 +58,16 @@ struct ConcreteTypeTests {
     arguments: cases.indices.map { ($0, false) } + (0..<4).map { ($0, true) })
   func reopened(index: Int, isEarlier: Bool) async throws {
     let (document, response) = Self.cases[index]
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    let store = try SQLiteStore(path: path)
+    let file = try StoreFile()
+    let store = try file.open()
     let written = try await CacheUnderTest(store: store).write(response, document)
     try store.close()
     if isEarlier {
-      let queue = try DatabaseQueue(path: path)
+      let queue = try DatabaseQueue(path: file.path)
       try await queue.write { try $0.execute(sql: "DELETE FROM meta WHERE name LIKE 'type:%'") }
       try queue.close()
     }
-    let again = try SQLiteStore(path: path)
+    let again = try file.open()
     #expect(try await CacheUnderTest(store: again).read(document) == written.data)
     try again.close()
   }
@@ -76,10 +75,9 @@ struct ConcreteTypeTests {
   @Test("what another process wrote tells the concrete types to a store that is open")
   func otherProcess() async throws {
     let (document, response) = Self.cases[0]
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    let open = try SQLiteStore(path: path)
-    let writer = try SQLiteStore(path: path)
+    let file = try StoreFile()
+    let open = try file.open()
+    let writer = try file.open()
     let written = try await CacheUnderTest(store: writer).write(response, document)
     // What this process learned from its own write is forgotten, as if another process had written.
     open.activity.concreteTypes.removeAll()

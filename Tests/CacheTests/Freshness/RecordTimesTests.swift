@@ -157,9 +157,8 @@ struct RecordTimesTests {
 
   @Test("times survive a file that is closed and opened again")
   func reopened() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("c.db")
-    var store = try CacheStore.sqlite(path: path)
+    let file = try StoreFile()
+    var store = try CacheStore.sqlite(path: file.path)
     try await normalize(
       Self.response(#""name":"Ada","email":"a@b""#).utf8, prepare(Self.user), into: store,
       received: 5000)
@@ -168,7 +167,7 @@ struct RecordTimesTests {
       into: store, received: 6000)
     let before = try await CacheTests.times(of: store)
     try store.close()
-    store = try CacheStore.sqlite(path: path)
+    store = try CacheStore.sqlite(path: file.path)
     #expect(try await CacheTests.times(of: store) == before)
     #expect(before[ReferenceCache.Text("User:1")]?["email"] == 5000)
     try store.close()

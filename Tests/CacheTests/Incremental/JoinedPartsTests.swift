@@ -93,14 +93,13 @@ struct JoinedPartsTests {
     "are none if one of them cannot be written; the parts before remain",
     .enabled(if: SQLiteTool.isThere), arguments: 1..<5)
   func failure(refused: Int) async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    let store = try SQLiteStore(path: path)
+    let file = try StoreFile()
+    let store = try file.open()
     try SQLiteTool.run(
       """
       CREATE TRIGGER refusal BEFORE INSERT ON records WHEN NEW.key = 'Post:\(refused)'
       BEGIN SELECT RAISE(ABORT, 'refused by a trigger'); END
-      """, on: path)
+      """, on: file.path)
     let operation = try prepare(Self.document)
     let error = await #expect(throws: CacheError.self) {
       _ = try await receive(Self.messages(6), operation, into: CacheStore(store), together: 2)

@@ -235,10 +235,8 @@ struct FreshDatabaseTests {
 
   @Test("a transaction whose write failed is not committed", arguments: [0, Int.max])
   func failedWrite(minFreshBytes: Int) async throws {
-    let directory = try TemporaryDirectory()
-    var options = SQLiteStore.Options()
-    options.minFreshBytes = minFreshBytes
-    let store = try SQLiteStore(path: directory.path("cache.db"), options: options)
+    let file = try StoreFile()
+    let store = try file.open { $0.minFreshBytes = minFreshBytes }
     let operation = try prepare("{me{id}}")
     let found = try await code {
       try await CacheStore(store).transaction { transaction in
@@ -291,17 +289,14 @@ struct FreshDatabaseTests {
   func equal() async throws {
     var found: [[String]] = []
     for minFreshBytes in [0, Int.max] {
-      let directory = try TemporaryDirectory()
-      let path = directory.path("cache.db")
-      var options = SQLiteStore.Options()
-      options.minFreshBytes = minFreshBytes
-      let store = try SQLiteStore(path: path, options: options)
-      let before = FileIdentity(of: path)
+      let file = try StoreFile()
+      let store = try file.open { $0.minFreshBytes = minFreshBytes }
+      let before = FileIdentity(of: file.path)
       try await CacheUnderTest(store: CacheStore(store), arrival: .pieces(of: 4096)).write(
         DamagedFile.response("new"), DamagedFile.document)
-      #expect((FileIdentity(of: path) != before) == (minFreshBytes == 0))
+      #expect((FileIdentity(of: file.path) != before) == (minFreshBytes == 0))
       try store.close()
-      let queue = try DatabaseQueue(path: path)
+      let queue = try DatabaseQueue(path: file.path)
       // Segments have other keys, because the seed is random.
       found.append(
         try await queue.read { db in

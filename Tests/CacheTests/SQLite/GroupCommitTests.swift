@@ -15,18 +15,17 @@ struct GroupCommitTests {
 
   /// A store in a new file.
   private struct File {
-    let directory: TemporaryDirectory
-    let path: String
+    private let file: StoreFile
     let store: SQLiteStore
+    var path: String { file.path }
     var cache: CacheUnderTest { CacheUnderTest(store: store) }
 
     init(_ change: (inout SQLiteStore.Options) -> Void = { _ in }) throws {
-      directory = try TemporaryDirectory()
-      path = directory.path("cache.db")
-      var options = SQLiteStore.Options()
-      options.collectsChanges = true
-      change(&options)
-      store = try SQLiteStore(path: path, options: options)
+      file = try StoreFile()
+      store = try file.open {
+        $0.collectsChanges = true
+        change(&$0)
+      }
     }
 
     /// What is read of a user.

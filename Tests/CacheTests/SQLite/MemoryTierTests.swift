@@ -7,20 +7,18 @@ import Testing
 /// Tests of the memory tier only; the contract tests cover the rest.
 @Suite("Memory tier", .enabled(if: SQLiteTool.isThere))
 struct MemoryTierTests {
-  private let directory: TemporaryDirectory
+  private let file: StoreFile
   private let document = "{ user { id name } }"
 
-  init() throws { directory = try TemporaryDirectory() }
+  init() throws { file = try StoreFile() }
 
   private func store(memory: Int? = 1 << 20) throws -> SQLiteStore {
-    var options = SQLiteStore.Options()
-    options.memory = memory
-    return try SQLiteStore(path: directory.path("cache.db"), options: options)
+    try file.open { $0.memory = memory }
   }
 
   /// Changes the file behind the back of all stores: what memory holds is still the old.
   private func tamper(_ sql: String) throws {
-    _ = try SQLiteTool.run(sql, on: directory.path("cache.db"))
+    try SQLiteTool.run(sql, on: file.path)
   }
 
   private func user(_ name: String) -> String {

@@ -43,10 +43,9 @@ struct MigrationTests {
 
   @Test("a file of version 1 is migrated in place", arguments: ["WAL", "DELETE"])
   func firstVersion(mode: String) async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    try Self.makeFirstVersion(path, mode: mode)
-    let store = try SQLiteStore(path: path)
+    let file = try StoreFile()
+    try Self.makeFirstVersion(file.path, mode: mode)
+    let store = try file.open()
     #expect(store.segmentSeed == UInt64(bitPattern: -77))
     #expect(try await dump(store) == Self.expected)
     let cache = CacheUnderTest(store: store)
@@ -54,32 +53,30 @@ struct MigrationTests {
       #"{"data":{"me":{"__typename":"User","id":"1","name":"Grace"}}}"#, "{me{id name}}")
     #expect(try await cache.read("{me{name}}") == #"{"me":{"name":"Grace"}}"#)
     try store.close()
-    #expect(try SQLiteTool.run("PRAGMA user_version", on: path) == "2")
-    #expect(try SQLiteTool.run("SELECT count(*) FROM records WHERE ages IS NULL", on: path) == "2")
+    #expect(try SQLiteTool.run("PRAGMA user_version", on: file.path) == "2")
+    #expect(
+      try SQLiteTool.run("SELECT count(*) FROM records WHERE ages IS NULL", on: file.path) == "2")
     // What came again unchanged was received now.
     #expect(
-      try SQLiteTool.run("SELECT count(*) FROM records WHERE received > 1700000000", on: path)
+      try SQLiteTool.run("SELECT count(*) FROM records WHERE received > 1700000000", on: file.path)
         == "2")
   }
 
   @Test("a file of an earlier version takes errors, and has none before")
   func errors() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    try Self.makeFirstVersion(path)
+    let file = try StoreFile()
+    try Self.makeFirstVersion(file.path)
     let operation = try prepare("{me{id name}}")
     let old = #"{"me":{"id":"1","name":"Ada \"é\""}}"#
-    var options = SQLiteStore.Options()
-    options.access = .readOnly
-    var store = CacheStore(try SQLiteStore(path: path, options: options))
+    var store = CacheStore(try file.open { $0.access = .readOnly })
     #expect(try await store.found(operation, .replay) == FoundErrors(old))
     try store.close()
-    store = try CacheStore.sqlite(path: path)
+    store = try CacheStore.sqlite(path: file.path)
     let written = try await CacheUnderTest(store: store).write(
       #"{"data":{"me":{"__typename":"User","id":"1","name":null}},"errors":[{"message":"no","path":["me","name"]}]}"#,
       operation)
     try store.close()
-    store = CacheStore(try SQLiteStore(path: path, options: options))
+    store = CacheStore(try file.open { $0.access = .readOnly })
     #expect(
       try await store.found(operation, .replay)
         == FoundErrors(
@@ -88,11 +85,11 @@ struct MigrationTests {
     #expect(try await dump(store.records) == Self.expected)
     try store.close()
     // The tables are those of before, so that an earlier program reads the file.
-    #expect(try SQLiteTool.run("PRAGMA user_version", on: path) == "2")
+    #expect(try SQLiteTool.run("PRAGMA user_version", on: file.path) == "2")
     #expect(
-      try SQLiteTool.run("SELECT key FROM records ORDER BY key", on: path)
+      try SQLiteTool.run("SELECT key FROM records ORDER BY key", on: file.path)
         == "$errors:User:1\nQUERY_ROOT.me\nUser:1")
-    #expect(try SQLiteTool.run(#"SELECT count(*) FROM "User""#, on: path) == "1")
+    #expect(try SQLiteTool.run(#"SELECT count(*) FROM "User""#, on: file.path) == "1")
   }
 
   @Test("a migrated file and a new one have the same tables")
@@ -115,30 +112,28 @@ struct MigrationTests {
 
   @Test("a migration that fails leaves the file unchanged")
   func failure() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    try Self.makeFirstVersion(path)
+    let file = try StoreFile()
+    try Self.makeFirstVersion(file.path)
     let broken = SQLiteSchema.steps + ["CREATE TABLE more (a); CREATE TABLE records (a)"]
-    #expect(throws: (any Error).self) { try SQLiteSchema.migrate(path, steps: broken) }
+    #expect(throws: (any Error).self) { try SQLiteSchema.migrate(file.path, steps: broken) }
     let tables = "PRAGMA user_version; SELECT name FROM sqlite_schema ORDER BY name"
-    #expect(try SQLiteTool.run(tables, on: path) == "1\nmeta\nrecords")
+    #expect(try SQLiteTool.run(tables, on: file.path) == "1\nmeta\nrecords")
     #expect(
-      try SQLiteTool.run("SELECT name FROM pragma_table_info('records')", on: path)
+      try SQLiteTool.run("SELECT name FROM pragma_table_info('records')", on: file.path)
         == "key\nreceived\ndata\nchecksum")
-    let store = try SQLiteStore(path: path)
+    let store = try file.open()
     #expect(try await dump(store) == Self.expected)
     try store.close()
   }
 
   @Test("many stores that open an old file at the same time find a migrated one")
   func together() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    try Self.makeFirstVersion(path)
+    let file = try StoreFile()
+    try Self.makeFirstVersion(file.path)
     try await withThrowingTaskGroup(of: String.self) { group in
       for _ in 0..<8 {
         group.addTask {
-          let store = try SQLiteStore(path: path)
+          let store = try file.open()
           let text = try await dump(store)
           try store.close()
           return text
@@ -146,32 +141,30 @@ struct MigrationTests {
       }
       for try await text in group { #expect(text == Self.expected) }
     }
-    #expect(try SQLiteTool.run("PRAGMA user_version; PRAGMA quick_check", on: path) == "2\nok")
+    #expect(try SQLiteTool.run("PRAGMA user_version; PRAGMA quick_check", on: file.path) == "2\nok")
   }
 
   @Test("a file of a newer version is an error and unchanged")
   func newer() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    try SQLiteStore(path: path).close()
-    try SQLiteTool.run("PRAGMA user_version = 99", on: path)
-    let before = try Data(contentsOf: URL(fileURLWithPath: path))
-    let found = try await code { try SQLiteStore(path: path).close() }
+    let file = try StoreFile()
+    try file.open().close()
+    try SQLiteTool.run("PRAGMA user_version = 99", on: file.path)
+    let before = try Data(contentsOf: URL(fileURLWithPath: file.path))
+    let found = try await code { try file.open().close() }
     #expect(found == .foreignDatabase)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == before)
   }
 
   @Test("a newer version that only the write-ahead log knows of is refused as well")
   func newerInTheLog() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    let store = try SQLiteStore(path: path)
-    try SQLiteTool.run("PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 99", on: path)
-    #expect(try Self.versionInHeader(path) == 2)
+    let file = try StoreFile()
+    let store = try file.open()
+    try SQLiteTool.run("PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 99", on: file.path)
+    #expect(try Self.versionInHeader(file.path) == 2)
     // The header alone says nothing wrong; SQLite knows better.
-    let found = try await code { try SQLiteSchema.migrate(path, steps: SQLiteSchema.steps) }
+    let found = try await code { try SQLiteSchema.migrate(file.path, steps: SQLiteSchema.steps) }
     #expect(found == .foreignDatabase)
-    let opened = try await code { try SQLiteStore(path: path).close() }
+    let opened = try await code { try file.open().close() }
     #expect(opened == .foreignDatabase)
     try store.close()
   }

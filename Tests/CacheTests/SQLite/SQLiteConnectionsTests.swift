@@ -17,51 +17,45 @@ struct SQLiteConnectionsTests {
 
   @Test("a store that only writes has one connection, and reads one after the other need one more")
   func readersAreLazy() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    let cache = CacheUnderTest(store: try SQLiteStore(path: path))
+    let file = try StoreFile()
+    let cache = CacheUnderTest(store: try file.open())
     try await cache.write(#"{"data":{"me":null}}"#, "{me{id}}")
-    #expect(try Self.descriptors(of: path) == 1)
+    #expect(try Self.descriptors(of: file.path) == 1)
     for _ in 0..<3 { #expect(try await cache.read("{me{id}}") == #"{"me":null}"#) }
-    #expect(try Self.descriptors(of: path) == 2)
+    #expect(try Self.descriptors(of: file.path) == 2)
     try cache.store.close()
-    #expect(try Self.descriptors(of: path) == 0)
+    #expect(try Self.descriptors(of: file.path) == 0)
     await #expect(throws: CacheError.self) { try await cache.read("{me{id}}") }
   }
 
   @Test("a store without reads that was closed opens no connection for one")
   func closedBeforeReading() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    let cache = CacheUnderTest(store: try SQLiteStore(path: path))
+    let file = try StoreFile()
+    let cache = CacheUnderTest(store: try file.open())
     try cache.store.close()
     await #expect(throws: CacheError.self) { try await cache.read("{me{id}}") }
-    #expect(try Self.descriptors(of: path) == 0)
+    #expect(try Self.descriptors(of: file.path) == 0)
   }
 
   @Test("after a large first response, connections are opened by the next access")
   func reopenedLazily() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    var options = SQLiteStore.Options()
-    options.minFreshBytes = 0
-    let cache = CacheUnderTest(store: try SQLiteStore(path: path, options: options))
+    let file = try StoreFile()
+    let cache = CacheUnderTest(store: try file.open { $0.minFreshBytes = 0 })
     try await cache.write(#"{"data":{"me":null}}"#, "{me{id}}")
-    #expect(try Self.descriptors(of: path) == 0)
+    #expect(try Self.descriptors(of: file.path) == 0)
     try await cache.write(#"{"data":{"me":{"__typename":"User","id":"1"}}}"#, "{me{id}}")
-    #expect(try Self.descriptors(of: path) == 1)
+    #expect(try Self.descriptors(of: file.path) == 1)
     #expect(try await cache.read("{me{id}}") == #"{"me":{"id":"1"}}"#)
     try cache.store.close()
-    #expect(try Self.descriptors(of: path) == 0)
+    #expect(try Self.descriptors(of: file.path) == 0)
   }
 
   @Test("a connection that writes is refused if SQLite can only read the file")
   func readOnlyWriter() throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    try SQLiteStore(path: path).close()
+    let file = try StoreFile()
+    try file.open().close()
     let error = #expect(throws: DatabaseError.self) {
-      try SQLiteConnections.writer("file:\(path)?mode=ro")
+      try SQLiteConnections.writer("file:\(file.path)?mode=ro")
     }
     #expect(error?.resultCode == .SQLITE_READONLY)
   }

@@ -22,12 +22,9 @@ struct SeveralStoresTests {
 
   @Test("two stores of one process write and read at once, and nothing is lost")
   func twoStores() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
+    let file = try StoreFile()
     // Twenty writes of one may come before one of the other, on a machine that is slow.
-    var options = SQLiteStore.Options()
-    options.maxWait = .seconds(600)
-    let stores = try (0..<2).map { _ in try SQLiteStore(path: path, options: options) }
+    let stores = try (0..<2).map { _ in try file.open { $0.maxWait = .seconds(600) } }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (index, store) in stores.enumerated() {
         for turn in 0..<20 {
@@ -47,21 +44,20 @@ struct SeveralStoresTests {
     #expect(try await dump(stores[0]) == dump(stores[1]))
     for store in stores { try store.close() }
     if SQLiteTool.isThere {
-      #expect(try SQLiteTool.run("PRAGMA integrity_check", on: path) == "ok")
+      #expect(try SQLiteTool.run("PRAGMA integrity_check", on: file.path) == "ok")
     }
   }
 
   @Test("opening a file again leaves the locks that SQLite holds on it")
   func keepsLocks() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    let first = try SQLiteStore(path: path)
+    let file = try StoreFile()
+    let first = try file.open()
     try await Self.write(1, "Ada", to: first)
-    let before = try Self.locks(on: path)
+    let before = try Self.locks(on: file.path)
     #expect(!before.isEmpty)
-    let second = try SQLiteStore(path: path)
+    let second = try file.open()
     try second.close()
-    #expect(try Self.locks(on: path) == before)
+    #expect(try Self.locks(on: file.path) == before)
     try first.close()
   }
 
@@ -85,14 +81,11 @@ struct SeveralStoresTests {
 
   @Test("a writer waits a limited time for another one, and names it in the error")
   func bounded() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    var options = SQLiteStore.Options()
+    let file = try StoreFile()
     let clock = TestClock.jumping()
-    options.clock = clock
-    let store = try SQLiteStore(path: path, options: options)
+    let store = try file.open { $0.clock = clock }
     try await Self.write(1, "Ada", to: store)
-    let other = try exclusiveLock(.writing, ofStoreAt: path)
+    let other = try exclusiveLock(.writing, ofStoreAt: file.path)
     other.noteHolder()
     let error = try await #require(throws: CacheError.self) {
       try await Self.write(1, "Grace", to: store)
@@ -141,13 +134,10 @@ struct SeveralStoresTests {
 
   @Test("a cancelled task stops waiting, for another process and for other tasks")
   func cancellation() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    var options = SQLiteStore.Options()
+    let file = try StoreFile()
     let clock = TestClock()
-    options.clock = clock
-    let store = try SQLiteStore(path: path, options: options)
-    let other = try exclusiveLock(.writing, ofStoreAt: path)
+    let store = try file.open { $0.clock = clock }
+    let other = try exclusiveLock(.writing, ofStoreAt: file.path)
     // The first waits for the other process, the second for the first.
     let tasks = (0..<2).map { _ in Task { try await store.begin() } }
     await clock.sleepers(1)
@@ -163,9 +153,8 @@ struct SeveralStoresTests {
 
   @Test("a reader during a long write sees the state before it")
   func isolation() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    let (writer, reader) = (try SQLiteStore(path: path), try SQLiteStore(path: path))
+    let file = try StoreFile()
+    let (writer, reader) = (try file.open(), try file.open())
     try await Self.write(1, "Ada", to: writer)
     let operation = try prepare(Self.operation, variables: #"{"id":"1"}"#)
     let response = #"{"data":{"user":{"__typename":"User","id":"1","name":"Grace"}}}"#
@@ -188,9 +177,8 @@ struct SeveralStoresTests {
 
   @Test("a long reader does not block commits, and the log is moved when it is done")
   func longReader() async throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.path("cache.db")
-    let store = try SQLiteStore(path: path)
+    let file = try StoreFile()
+    let store = try file.open()
     try await Self.write(1, "Ada", to: store)
     try await store.checkpoint()
     #expect(try await store.statistics().logBytes == 0)

@@ -7,12 +7,12 @@ import Testing
 struct TypeViewTests {
   /// A file, written by responses and read by SQLite's own program.
   private struct File {
-    let directory: TemporaryDirectory
+    private let file: StoreFile
     let store: SQLiteStore
 
     init() throws {
-      directory = try TemporaryDirectory()
-      store = try SQLiteStore(path: directory.path("cache.db"))
+      file = try StoreFile()
+      store = try file.open()
     }
 
     func write(
@@ -24,7 +24,7 @@ struct TypeViewTests {
     }
 
     func sql(_ text: String) throws -> String {
-      try SQLiteTool.run(text, on: directory.path("cache.db"))
+      try SQLiteTool.run(text, on: file.path)
     }
 
     func columns(_ view: String) throws -> [String] {

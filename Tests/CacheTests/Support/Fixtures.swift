@@ -137,6 +137,21 @@ final class TemporaryDirectory: Sendable {
   func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }
 
+/// The SQLite file of a store, which goes with its last user.
+struct StoreFile: Sendable {
+  let directory: TemporaryDirectory
+  var path: String { directory.path("cache.db") }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// Opens the file, which the first store makes.
+  func open(_ change: (inout SQLiteStore.Options) -> Void = { _ in }) throws -> SQLiteStore {
+    var options = SQLiteStore.Options()
+    change(&options)
+    return try SQLiteStore(path: path, options: options)
+  }
+}
+
 /// A store together with the way responses reach it.
 struct CacheUnderTest {
   let store: CacheStore
