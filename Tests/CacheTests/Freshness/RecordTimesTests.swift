@@ -80,12 +80,10 @@ struct RecordTimesTests {
 
   @Test("unchanged data write no row within the granularity", arguments: [false, true])
   func unchangedWritesNothing(isPartial: Bool) async throws {
-    let directory = try TemporaryDirectory()
-    var options = SQLiteStore.Options()
-    options.ageGranularity = 100
-    let store = try SQLiteStore(path: directory.path("c.db"), options: options)
+    let file = try StoreFile()
+    let store = try file.open { $0.ageGranularity = 100 }
     // Every write grows the log.
-    let log = URL(fileURLWithPath: directory.path("c.db-wal"))
+    let log = URL(fileURLWithPath: file.path + "-wal")
     let size = { try Data(contentsOf: log).count }
     let whole = Self.response(#""name":"Ada","email":"a@b""#)
     try await normalize(whole.utf8, prepare(Self.user), into: store, received: 5000)

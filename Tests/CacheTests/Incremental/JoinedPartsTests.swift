@@ -62,9 +62,9 @@ struct JoinedPartsTests {
 
   @Test("become visible to another connection at one moment")
   func visibility() async throws {
-    let directory = try TemporaryDirectory()
-    let store = try SQLiteStore(path: directory.path("cache.db"))
-    let other = CacheUnderTest(store: try SQLiteStore(path: directory.path("cache.db")))
+    let file = try StoreFile()
+    let store = try file.open()
+    let other = CacheUnderTest(store: try file.open())
     let operation = try prepare(Self.document)
     let response = IncrementalResponse(operation, store: CacheStore(store))
     let reader = IncrementalReader(response, limit: 1 << 20)

@@ -1,20 +1,19 @@
 import Foundation
+import GQLRunSupport
 import Testing
 
 @testable import GQLRunCache
 
 /// Collects what stores have to say.
-final class Notices: @unchecked Sendable {
-  // Sendable: what changes is behind the lock.
-  private let lock = NSLock()
-  private var all: [StoreNotice] = []
+final class Notices: Sendable {
+  private let all = Locked<[StoreNotice]>([])
 
-  var codes: [StoreNotice.Code] { lock.withLock { all.map(\.code) } }
-  var text: String { lock.withLock { all.map(\.message).joined(separator: "\n") } }
+  var codes: [StoreNotice.Code] { all.withLock { $0.map(\.code) } }
+  var text: String { all.withLock { $0.map(\.message).joined(separator: "\n") } }
 
   func options() -> SQLiteStore.Options {
     var options = SQLiteStore.Options()
-    options.report = { notice in self.lock.withLock { self.all.append(notice) } }
+    options.report = { notice in self.all.withLock { $0.append(notice) } }
     return options
   }
 }

@@ -25,17 +25,17 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     switch self {
     case .memory: return try await body(CacheStore(MemoryStore(collectsChanges: collectsChanges)))
     case .sqlite, .fresh, .chain:
-      let directory = try TemporaryDirectory()
-      var options = SQLiteStore.Options()
-      options.collectsChanges = collectsChanges
-      // So little that it is too little now and then.
-      if self == .chain { options.memory = 3000 }
-      if self == .fresh {
-        options.minFreshBytes = 0
-        // A transaction for each 1000 changes.
-        options.maxHousekeepingLog = 0
+      let file = try StoreFile()
+      let store = try file.open {
+        $0.collectsChanges = collectsChanges
+        // So little that it is too little now and then.
+        if self == .chain { $0.memory = 3000 }
+        if self == .fresh {
+          $0.minFreshBytes = 0
+          // A transaction for each 1000 changes.
+          $0.maxHousekeepingLog = 0
+        }
       }
-      let store = try SQLiteStore(path: directory.path("cache.db"), options: options)
       let result = try await body(CacheStore(store))
       try store.close()
       return result
