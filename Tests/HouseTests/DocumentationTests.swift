@@ -17,6 +17,16 @@ struct DocumentationTests {
     return stride(from: 1, to: pieces.count, by: 2).map { pieces[$0] }
   }
 
+  /// Checks that each name of a row is in a test, or ends one of the paths of scripts.
+  private static func expectTests(
+    _ names: some Collection<Substring>, orOneOf scripts: [String] = [], row: String
+  ) {
+    #expect(!names.isEmpty, "\(row)")
+    for name in names where !scripts.contains(where: { $0.hasSuffix(name) }) {
+      #expect(Self.tests.contains { $0.includes(name) }, "\(row): no test \(name)")
+    }
+  }
+
   @Test("there are documents to check")
   func documents() {
     let paths = Self.documents.map(\.path)
@@ -96,11 +106,7 @@ struct DocumentationTests {
         guard cells.count == cellCount, let number = Int(cells[0].split(separator: " ").first ?? "")
         else { continue }
         numbers.insert(number)
-        let names = Self.codeSpans(cells[2])
-        #expect(!names.isEmpty, "fault \(number)")
-        for name in names where !scripts.contains(where: { $0.hasSuffix(name) }) {
-          #expect(Self.tests.contains { $0.includes(name) }, "fault \(number): no test \(name)")
-        }
+        Self.expectTests(Self.codeSpans(cells[2]), orOneOf: scripts, row: "fault \(number)")
       }
       return numbers
     }
@@ -115,10 +121,7 @@ struct DocumentationTests {
       .prefix { $0 != "## Audit a server" }
       .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| rule") }
     #expect(rows.count > 20)
-    for row in rows {
-      let name = try #require(Self.codeSpans(row).last, "\(row)")
-      #expect(Self.tests.contains { $0.includes(name) }, "no test \(name)")
-    }
+    for row in rows { Self.expectTests(Self.codeSpans(row).suffix(1), row: "\(row)") }
   }
 
   @Test("every test that the threat model names exists, and every adversary has a table")
@@ -131,11 +134,8 @@ struct DocumentationTests {
     for row in rows {
       let cells = row.split(separator: "|").filter { $0.contains { $0 != " " } }
       #expect(cells.count == 4, "\(row)")
-      let names = Self.codeSpans(cells.last ?? "")
-      #expect(!names.isEmpty, "\(row)")
-      for name in names where !transcripts.contains(where: { $0.hasSuffix(name) }) {
-        #expect(Self.tests.contains { $0.includes(name) }, "no test \(name)")
-      }
+      Self.expectTests(
+        Self.codeSpans(cells.last ?? ""), orOneOf: transcripts, row: "\(row)")
     }
   }
 
@@ -147,10 +147,7 @@ struct DocumentationTests {
       $0.hasPrefix("| ") && $0.hasSuffix("` |")
     }
     #expect(rows.count > 25)
-    for row in rows {
-      let name = try #require(Self.codeSpans(row).last, "\(row)")
-      #expect(Self.tests.contains { $0.includes(name) }, "no test \(name)")
-    }
+    for row in rows { Self.expectTests(Self.codeSpans(row).suffix(1), row: "\(row)") }
     // Their names in messages are the raw values of an enumeration.
     let source = try #require(Repository.text("Sources/GraphQL/Language/Edition.swift"))
     let additions = source.lines.filter { $0.hasPrefix("  case ") && $0.includes(" = \"") }
