@@ -56,8 +56,7 @@ struct DeliveryPropertyTests {
     let prepared = try prepare(
       document.printed(), variables: operation.variables, keys: schema.keys,
       facts: hasFacts ? schema.facts : nil)
-    let sent = try Document(parsing: prepared.document)
-    let collector = FieldCollector(document: sent, variables: prepared.variables, schema: schema)
+    let collector = try FieldCollector(parsing: prepared.document, of: prepared, schema: schema)
     let answer = server.answer(collector)
     let body = #"{"data":\#(answer.jsonText())}"#
     guard body.utf8.count < 100_000 else { return 0 }
@@ -85,9 +84,7 @@ struct DeliveryPropertyTests {
       #expect(arrived.data == data, "data of seed \(seed), \(format)")
     } else {
       // Without a schema, what a fragment selects is shown wherever it may apply.
-      let caller = FieldCollector(
-        document: try Document(parsing: operation.document), variables: prepared.variables,
-        schema: schema)
+      let caller = try FieldCollector(parsing: operation.document, of: prepared, schema: schema)
       let shown = ReferenceCache.shown(answer, [caller.root], type: "Query", caller)
       #expect(
         Self.contains(arrived.data ?? .null, shown), "data of seed \(seed), \(format)")

@@ -1,6 +1,8 @@
 import GQLRunJSON
 import GQLRunLanguage
 
+@testable import GQLRunCache
+
 /// One response key of an object, with everything selected below it.
 struct CollectedField {
   var key: String
@@ -16,6 +18,13 @@ struct FieldCollector {
   let document: Document
   let variables: JSONObject
   let schema: RandomSchema
+
+  /// - Parameter text: A document of the operation: what is sent, or what its author wrote.
+  init(parsing text: String, of operation: PreparedOperation, schema: RandomSchema) throws {
+    document = try Document(parsing: text)
+    variables = operation.variables
+    self.schema = schema
+  }
 
   var root: SelectionSet {
     document.operations.first?.selectionSet

@@ -78,11 +78,9 @@ private struct Imported {
         facts: hasFacts ? schema.facts : nil)
     }
     let sent = try prepared(true)
-    func collector(_ document: Document) -> FieldCollector {
-      FieldCollector(document: document, variables: sent.variables, schema: schema)
-    }
-    let answer = server.answer(collector(try Document(parsing: sent.document)))
-    let caller = collector(document)
+    let answer = server.answer(
+      try FieldCollector(parsing: sent.document, of: sent, schema: schema))
+    let caller = try FieldCollector(parsing: operation.document, of: sent, schema: schema)
     let shown = ReferenceCache.shown(answer, [caller.root], type: "Query", caller)
     // Values may contradict each other within a response, and the last one is stored.
     let fields = ReferenceCache.shown(
@@ -173,11 +171,8 @@ private final class Run {
       let prepared = try prepare(
         operation.document, variables: operation.variables, keys: schema.keys,
         facts: hasFacts ? schema.facts : nil)
-      let sent = try Document(parsing: prepared.document)
-      let collector = FieldCollector(document: sent, variables: prepared.variables, schema: schema)
-      let caller = FieldCollector(
-        document: try Document(parsing: operation.document), variables: prepared.variables,
-        schema: schema)
+      let collector = try FieldCollector(parsing: prepared.document, of: prepared, schema: schema)
+      let caller = try FieldCollector(parsing: operation.document, of: prepared, schema: schema)
       let answer = server.answer(collector)
       let errorCount = isConsistent && random.chance(35) ? 1 + random.upTo(3) : 0
       let errors = RandomErrors(answer, collector, schema, count: errorCount, &random)
@@ -271,9 +266,8 @@ private final class Run {
     ) throws {
       self.operation = operation
       self.conditions = conditions
-      caller = FieldCollector(
-        document: try Document(parsing: operation.callerDocument), variables: operation.variables,
-        schema: schema)
+      caller = try FieldCollector(
+        parsing: operation.callerDocument, of: operation, schema: schema)
     }
   }
 

@@ -153,9 +153,7 @@ private func arrival(
       let prepared = try prepare(
         operation.document, variables: operation.variables, keys: schema.keys,
         facts: hasFacts ? schema.facts : nil)
-      let collector = FieldCollector(
-        document: try Document(parsing: prepared.document), variables: prepared.variables,
-        schema: schema)
+      let collector = try FieldCollector(parsing: prepared.document, of: prepared, schema: schema)
       let answer = server.answer(collector)
       let body = #"{"data":\#(answer.jsonText())}"#
       guard body.utf8.count < 50_000 else { return }
@@ -168,9 +166,7 @@ private func arrival(
       // Without a schema, what a fragment selects may be shown where it does not apply.
       if hasFacts { expectEqual(other.data, one.data, of: "data in chunks") }
       expectEqual(other.changes, one.changes, of: "changes in chunks")
-      let caller = FieldCollector(
-        document: try Document(parsing: operation.document), variables: prepared.variables,
-        schema: schema)
+      let caller = try FieldCollector(parsing: operation.document, of: prepared, schema: schema)
       if hasFacts {
         expectEqual(
           try JSONValue(parsing: one.data ?? ""),
@@ -215,9 +211,7 @@ private func expectSameLines(_ found: String, _ expected: String, of document: S
   let document = directives.applied(to: try Document(parsing: operation.document), schema, &random)
   let prepared = try prepare(
     document.printed(), variables: operation.variables, keys: schema.keys, facts: schema.facts)
-  let collector = FieldCollector(
-    document: try Document(parsing: prepared.document), variables: prepared.variables,
-    schema: schema)
+  let collector = try FieldCollector(parsing: prepared.document, of: prepared, schema: schema)
   let answer = server.answer(collector)
   let body = #"{"data":\#(answer.jsonText())}"#
   guard body.utf8.count < 50_000 else { return }
