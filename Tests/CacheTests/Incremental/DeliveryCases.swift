@@ -27,6 +27,17 @@ enum DeliveryCases {
   static let firstComputers = """
     {"computers":[{"id":"1","screen":{"isTouch":true}},{"id":"2","screen":{"isTouch":false}}]}
     """
+  /// The computers with `ComputerFields`.
+  static let bothComputers = """
+    {"computers":[{"id":"1","cpu":"386","year":1993,"screen":{"isTouch":true,"resolution":"640x480"}},
+      {"id":"2","cpu":"486","year":1996,"screen":{"isTouch":false,"resolution":"640x480"}}]}
+    """
+  /// The computers with `ComputerFields`, and with `isColor` where that has no error.
+  static let oneWithColor = """
+    {"computers":[{"id":"1","cpu":"386","year":1993,"screen":{"isTouch":true,"resolution":"640x480"}},
+      {"id":"2","cpu":"486","year":1996,
+       "screen":{"isTouch":false,"resolution":"640x480","isColor":false}}]}
+    """
 
   static let withIDs: [DeliveryCase] = [
     DeliveryCase(
@@ -61,19 +72,9 @@ enum DeliveryCases {
         {"computers":[{"id":"1","cpu":"386","year":1993,"screen":{"isTouch":true,"resolution":"640x480"}},
           {"id":"2","screen":{"isTouch":false}}]}
         """,
-        """
-        {"computers":[{"id":"1","cpu":"386","year":1993,"screen":{"isTouch":true,"resolution":"640x480"}},
-          {"id":"2","cpu":"486","year":1996,"screen":{"isTouch":false,"resolution":"640x480"}}]}
-        """,
-        """
-        {"computers":[{"id":"1","cpu":"386","year":1993,"screen":{"isTouch":true,"resolution":"640x480"}},
-          {"id":"2","cpu":"486","year":1996,"screen":{"isTouch":false,"resolution":"640x480"}}]}
-        """,
-        """
-        {"computers":[{"id":"1","cpu":"386","year":1993,"screen":{"isTouch":true,"resolution":"640x480"}},
-          {"id":"2","cpu":"486","year":1996,
-           "screen":{"isTouch":false,"resolution":"640x480","isColor":false}}]}
-        """,
+        bothComputers,
+        bothComputers,
+        oneWithColor,
       ],
       pending: [
         ["query:Query1:0 computers[0]"], ["query:Query1:0 computers[1]"],
@@ -103,15 +104,8 @@ enum DeliveryCases {
       ],
       data: [
         firstComputers,
-        """
-        {"computers":[{"id":"1","cpu":"386","year":1993,"screen":{"isTouch":true,"resolution":"640x480"}},
-          {"id":"2","cpu":"486","year":1996,"screen":{"isTouch":false,"resolution":"640x480"}}]}
-        """,
-        """
-        {"computers":[{"id":"1","cpu":"386","year":1993,"screen":{"isTouch":true,"resolution":"640x480"}},
-          {"id":"2","cpu":"486","year":1996,
-           "screen":{"isTouch":false,"resolution":"640x480","isColor":false}}]}
-        """,
+        bothComputers,
+        oneWithColor,
       ], errors: ["Another error", "Cannot resolve isColor"]),
     DeliveryCase(
       name: "emptyPayloads", document: "{ a ... @defer { b } }",
