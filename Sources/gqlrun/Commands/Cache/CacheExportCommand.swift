@@ -87,9 +87,7 @@ extension CacheCommand {
       // SQLite accepts an existing empty file.
       try await store.copy(to: part)
       try output.finish()
-      let size = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? NSNumber)?
-        .intValue
-      Terminal.note("wrote \(Quantity.count(size ?? 0, "byte")) to \(file)")
+      Terminal.note("wrote \(Quantity.count(FilePath.size(of: file), "byte")) to \(file)")
     }
   }
 }
