@@ -19,6 +19,7 @@ struct GenerateTests {
     return folder
   }
 
+  private let operation = "operations/user.graphql"
   private let flags = [
     "generate", "--schema", "schema.graphql", "--output", "Generated", "--documents",
     "operations/**/*.graphql",
@@ -28,11 +29,10 @@ struct GenerateTests {
     try String(contentsOfFile: "\(folder.path)/\(path)", encoding: .utf8)
   }
 
-  /// Replaces the operation at once: a file that is half written would be generated from, too.
-  private func replaceOperation(_ text: String, in folder: Folder) throws {
-    try folder.write(text, to: "next.graphql")
-    let path = folder.file("operations/user.graphql")
-    #expect(rename(folder.file("next.graphql"), path) == 0)
+  /// Replaces a file at once: one that is half written would be generated from, too.
+  private func replace(_ name: String, with text: String, in folder: Folder) throws {
+    try folder.write(text, to: "next")
+    #expect(rename(folder.file("next"), folder.file(name)) == 0)
   }
 
   @Test("--watch generates again after every change, also after an error")
@@ -40,15 +40,35 @@ struct GenerateTests {
     let folder = try folder()
     let result = try await Program.run(flags + ["--watch"], in: folder) { process in
       try await Program.says("Generated: 2 files, 2 changed", in: folder)
-      try replaceOperation("query GetUser { user(id: 1) { nam } }", in: folder)
+      try replace(operation, with: "query GetUser { user(id: 1) { nam } }", in: folder)
       try await Program.says("Did you mean 'name'?", in: folder)
-      try replaceOperation("query GetUser { user(id: 1) { name } }", in: folder)
+      try replace(operation, with: "query GetUser { user(id: 1) { name } }", in: folder)
       try await Program.says("Generated: 1 files, 2 changed", in: folder)
       kill(process, SIGINT)
     }
     #expect(result.status == 130, "\(result)")
-    let operation = try text("Generated/Operations/GetUserQuery.swift", in: folder)
-    #expect(operation.contains("let name: String"))
+    let generated = try text("Generated/Operations/GetUserQuery.swift", in: folder)
+    #expect(generated.contains("let name: String"))
     #expect(!folder.exists("Generated/SchemaTypes.swift"))
+  }
+
+  @Test("--watch generates again after an error in the pipeline file of the manifest")
+  func watchOfPipeline() async throws {
+    let folder = try folder()
+    let more = ["--watch", "--manifest", "ids.json", "--pipeline", "late.pipeline.yaml"]
+    let result = try await Program.run(flags + more, in: folder) { process in
+      try await Program.says("the pipeline file cannot be read", in: folder)
+      try replace(
+        "late.pipeline.yaml",
+        with: """
+          version: 1
+          endpoint: { url: "http://127.0.0.1:1/" }
+          chain: [fetch, response-code, parse]
+          """, in: folder)
+      try await Program.says("Generated: 3 files, 3 changed", in: folder)
+      kill(process, SIGINT)
+    }
+    #expect(result.status == 130, "\(result)")
+    #expect(try folder.text("ids.json").contains("GetUser"))
   }
 }

@@ -83,7 +83,8 @@ struct GenerateCommand: AsyncParsableCommand {
         before = state
         do {
           try generate()
-        } catch let failure as Failure {
+        } catch {
+          let failure = Failure(describing: error)
           if !failure.message.isEmpty { Terminal.error(failure.message) }
         }
       }
