@@ -52,6 +52,20 @@ struct GenerateTests {
     #expect(!folder.exists("Generated/SchemaTypes.swift"))
   }
 
+  @Test("--watch generates again after a change of the file that a link leads to")
+  func watchOfLink() async throws {
+    let folder = try folder()
+    #expect(rename(folder.file(operation), folder.file("linked.graphql")) == 0)
+    #expect(symlink("../linked.graphql", folder.file(operation)) == 0)
+    let result = try await Program.run(flags + ["--watch"], in: folder) { process in
+      try await Program.says("Generated: 2 files, 2 changed", in: folder)
+      try replace("linked.graphql", with: "query GetUser { user(id: 1) { name } }", in: folder)
+      try await Program.says("Generated: 1 files, 2 changed", in: folder)
+      kill(process, SIGINT)
+    }
+    #expect(result.status == 130, "\(result)")
+  }
+
   @Test("--watch generates again after an error in the pipeline file of the manifest")
   func watchOfPipeline() async throws {
     let folder = try folder()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GQLRunGenerator
+import GQLRunSupport
 
 struct GenerateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -92,10 +93,9 @@ struct GenerateCommand: AsyncParsableCommand {
     }
   }
 
-  /// The name, size and time of a file, which change with its text.
+  /// The name, size and time of a file, which change with its text; of a link, those of the file that it leads to.
   private static func state(of path: String) -> String {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    let time = (attributes?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-    return "\(path) \(attributes?[.size] ?? 0) \(time)"
+    guard let status = FilePath.status(of: path) else { return path }
+    return "\(path) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
   }
 }
