@@ -79,7 +79,7 @@ struct OperationRun: Sendable {
         results: try stream(of: request, client).ending(at: limit), name: label)
       while let response = try await results.next() {
         if let gap = response.gap {
-          if !isQuiet { Terminal.warning(Terminal.safe(gap.note)) }
+          if !isQuiet { Terminal.warning(gap.note) }
           if gaps == .inline {
             try writer.write { try gap.gapLine(cause: gap.reason).withUnsafeBytes($0) }
           }
@@ -191,7 +191,7 @@ struct OperationRun: Sendable {
           + (response.staleness.map { ", \($0)" } ?? ""))
     }
     for warning in response.writeSummary?.warnings ?? [] {
-      Terminal.warning(Terminal.safe(warning))
+      Terminal.warning(warning)
     }
     for error in response.errors { Terminal.graphQLError(error.description(in: label)) }
   }

@@ -95,8 +95,7 @@ struct InspectSubjects {
     for name in names.filter({ Self.isLikely($0) }) {
       // A file that cannot be shown is no error if it was not named.
       if name.hasSuffix(".pipeline.yaml"), (try? PipelineFile.inspected(name)) == nil {
-        Terminal.warning(
-          Terminal.safe("\(name) is not shown; `gqlrun pipeline check \(name)` lists its errors"))
+        Terminal.warning("\(name) is not shown; `gqlrun pipeline check \(name)` lists its errors")
       } else {
         try? add(name, endpoint: endpoint)
       }

@@ -42,8 +42,7 @@ struct InspectedPipeline: Sendable {
       if failure.message.isEmpty { failure.message = "see the messages in the terminal" }
       client = .failure(failure)
       Terminal.warning(
-        Terminal.safe(
-          "requests cannot be sent through \(name ?? "the pipeline"): \(failure.message)"))
+        "requests cannot be sent through \(name ?? "the pipeline"): \(failure.message)")
     }
   }
 

@@ -129,7 +129,7 @@ enum SchemaFile {
       }
     }
     let (rules, warnings) = given.joined(with: schema)
-    for warning in warnings.prefix(20) { Terminal.warning(Terminal.safe(warning)) }
+    for warning in warnings.prefix(20) { Terminal.warning(warning) }
     return rules
   }
 

@@ -113,12 +113,11 @@ extension ResponseStream {
           return response
         case .missing(let miss):
           if !isQuiet {
-            Terminal.warning(
-              Terminal.safe("\(label): waiting for data that is not in the cache: \(miss)"))
+            Terminal.warning("\(label): waiting for data that is not in the cache: \(miss)")
           }
         case .failure(let error):
           guard hasBegun.withLock({ $0 }) else { throw error }
-          if !isQuiet { Terminal.warning(Terminal.safe(gqlrun.Failure(describing: error).message)) }
+          if !isQuiet { Terminal.warning(gqlrun.Failure(describing: error).message) }
         }
       }
       throw CancellationError()

@@ -74,7 +74,7 @@ struct CacheCommand: AsyncParsableCommand {
       let store = try await storeOptions.openForReading()
       let answer = try await store.read(operation, options: loaded.options)
       if let stale = answer.stale { Terminal.warning("\(stale)") }
-      for warning in answer.warnings { Terminal.warning(Terminal.safe(warning)) }
+      for warning in answer.warnings { Terminal.warning(warning) }
       switch answer.result {
       case .miss(let miss): throw miss
       case .hit(let data):

@@ -108,7 +108,7 @@ struct CacheImportCommand: AsyncParsableCommand {
           + "\(statistics.unknownFields == 1 ? "was" : "were") left out")
     }
     for warning in response.warnings + summary.warnings {
-      Terminal.warning(Terminal.safe(warning))
+      Terminal.warning(warning)
     }
     for (field, types) in Dictionary(grouping: response.diagnostics, by: \.keyField)
       .sorted(by: { $0.key < $1.key })
