@@ -54,20 +54,14 @@ struct CacheRules: ParsableArguments {
         + "(null with the stored error), keep (null). Default: refuse.", valueName: "policy"))
   var errors: ErrorReadPolicy?
 
-  /// The loaded rules.
-  struct Loaded {
-    /// The pipeline file, which provides key rules and schema.
-    var pipeline: Pipeline?
-    var options: ReadOptions
-  }
-
-  func load() throws -> Loaded {
+  /// Loads the pipeline file, which provides key rules and schema, and adds the options to its rules of ages and errors.
+  func load() throws -> (pipeline: Pipeline?, options: ReadOptions) {
     let pipeline = try pipeline.map { try PipelineFile.inspected($0) }
-    var loaded = Loaded(pipeline: pipeline, options: ReadOptions(now: pipeline))
-    if let maxAge { loaded.options.ages.maxAge = maxAge.duration }
-    if let maxStale { loaded.options.stale = .upTo(maxStale.duration) }
-    if let errors { loaded.options.errors = errors }
-    return loaded
+    var options = ReadOptions(now: pipeline)
+    if let maxAge { options.ages.maxAge = maxAge.duration }
+    if let maxStale { options.stale = .upTo(maxStale.duration) }
+    if let errors { options.errors = errors }
+    return (pipeline, options)
   }
 }
 
