@@ -14,14 +14,9 @@ extension Schema {
 struct SchemaComparison {
   let old: Schema
   let new: Schema
-  private var changes: [SchemaChange] = []
+  private(set) var changes: [SchemaChange] = []
   /// The schema coordinate of what is compared.
   var subject = ""
-
-  init(old: Schema, new: Schema) {
-    self.old = old
-    self.new = new
-  }
 
   mutating func run() -> [SchemaChange] {
     compareRoots()

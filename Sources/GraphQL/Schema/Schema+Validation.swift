@@ -19,17 +19,12 @@ extension Schema {
 /// Validates the types of a schema.
 struct SchemaValidator {
   let schema: Schema
-  let edition: Edition
+  var edition = Edition.newest
   private(set) var issues: [SchemaError.Issue] = []
   /// Limits the list for a text that is not a schema at all.
   private static let maxIssues = 1_000
   /// The number of comparisons of members and interfaces; for tests of the cost.
   var comparisons = 0
-
-  init(schema: Schema, edition: Edition = .newest) {
-    self.schema = schema
-    self.edition = edition
-  }
 
   mutating func checkAll() {
     checkRoots()
