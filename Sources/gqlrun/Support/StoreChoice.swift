@@ -134,13 +134,10 @@ struct TrustStore {
   let path: String
 
   init() throws {
-    let environment = ProcessInfo.processInfo.environment
     // https://specifications.freedesktop.org/basedir-spec/latest/#variables
-    let state = environment["XDG_STATE_HOME"] ?? ""
-    let home = environment["HOME"] ?? ""
-    if state.hasPrefix("/") {
+    if let state = EnvironmentVariables.value(of: "XDG_STATE_HOME"), state.hasPrefix("/") {
       path = state + "/gqlrun/trusted"
-    } else if home.hasPrefix("/") {
+    } else if let home = FilePath.home {
       path = home + "/.local/state/gqlrun/trusted"
     } else {
       throw Failure(
