@@ -22,7 +22,7 @@ struct DocumentSet {
     self.init(
       try paths.filter { seen.insert($0).inserted }.map {
         SourceFiles.File(
-          name: $0 == "-" ? "stdin" : $0, bytes: try Input.bytes($0, "the document"))
+          name: Input.label($0), bytes: try Input.bytes($0, "the document"))
       }, edition: edition)
   }
 
@@ -127,9 +127,7 @@ struct DocumentSet {
   private func finding(
     _ error: GQLRunLanguage.ValidationError, severity: Finding.Severity, file: Int
   ) -> Finding {
-    let locations = error.locations.map {
-      Finding.Location(file: sources.files[sources.index(of: $0)].name, location: sources.local($0))
-    }
+    let locations = error.locations.map { sources.location($0) }
     return Finding(
       severity: severity, code: error.rule.rawValue, message: error.message,
       location: locations.first ?? Finding.Location(file: sources.files[file].name),

@@ -303,12 +303,10 @@ struct ManifestOptions: ParsableArguments {
       return loaded
     } catch let found as PipelineDiagnostics {
       try found.write(as: format)
-      let isPipeline = found.errors.allSatisfy { $0.location.file != file }
+      let isPipeline = found.errors.allSatisfy { $0.location.file != Input.label(manifest) }
       throw Failure(isPipeline ? .badPipeline : .badInput, "")
     }
   }
-
-  private var file: String { manifest == "-" ? "stdin" : manifest }
 
   /// Runs work on the journal or the outputs of the manifest. Its errors become those of the command line.
   func describingErrors<Result>(
