@@ -61,9 +61,6 @@ public struct Misbehaviour: Sendable, Hashable {
 
   /// No misbehaviour.
   public init() {}
-
-  /// Whether there is no misbehaviour.
-  public var isNone: Bool { self == Misbehaviour() }
 }
 
 extension Misbehaviour {
