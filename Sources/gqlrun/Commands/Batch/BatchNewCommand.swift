@@ -77,8 +77,6 @@ extension BatchCommand {
       } catch let found as PipelineDiagnostics {
         found.show()
         throw Failure(.badInput, "no manifest is written: it would have these errors")
-      } catch let problem as Failure {
-        throw problem
       } catch {
         throw Failure(.badInput, "\(error)")
       }
