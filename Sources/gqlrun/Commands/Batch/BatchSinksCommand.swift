@@ -22,8 +22,8 @@ extension BatchCommand {
     var json = false
 
     func run() async throws {
-      let sinks = try selected(Manifest.sinkKinds)
-      let rows = try selected(Manifest.rowKinds)
+      let sinks = selected(Manifest.sinkKinds)
+      let rows = selected(Manifest.rowKinds)
       guard !sinks.isEmpty || !rows.isEmpty else {
         let names = (Manifest.sinkKinds + Manifest.rowKinds).map(\.name)
         throw Failure(
@@ -43,7 +43,7 @@ extension BatchCommand {
       try Terminal.write(chapters.joined(separator: "\n"))
     }
 
-    private func selected(_ kinds: [OptionVariant]) throws -> [OptionVariant] {
+    private func selected(_ kinds: [OptionVariant]) -> [OptionVariant] {
       kinds.filter { kind == nil || $0.name == kind }
     }
 
