@@ -164,13 +164,10 @@ struct DocumentWalker {
         context.types.field?.argument(named: name)
       }
     context.types.argument = definition
-    let outer = pushInput(definition?.type)
-    let outerDefault = context.types.hasDefault
-    context.types.hasDefault = definition?.defaultValue != nil
+    let outer = pushInput(definition?.type, hasDefault: definition?.defaultValue != nil)
     for visitor in visitors { visitor.enter(argument: argument, context) }
     walk(argument.value)
     context.types.argument = nil
-    context.types.hasDefault = outerDefault
     popInput(outer)
   }
 
@@ -181,12 +178,9 @@ struct DocumentWalker {
       let type = context.types.inputType?.nullable
       let item: TypeReference? = if case .list(let item, _)? = type { item } else { type }
       let outer = pushInput(item)
-      let outerDefault = context.types.hasDefault
-      context.types.hasDefault = false
       for visitor in visitors { visitor.enter(value: value, context) }
       for value in values { walk(value) }
       for visitor in visitors { visitor.leave(value: value, context) }
-      context.types.hasDefault = outerDefault
       popInput(outer)
     case .object(let fields, _):
       for visitor in visitors { visitor.enter(value: value, context) }
@@ -202,27 +196,26 @@ struct DocumentWalker {
     if case .inputObject(let object)? = context.namedType(of: context.types.inputType) {
       definition = object.fields[field.name.value]
     }
-    let outer = pushInput(definition?.type)
-    let outerDefault = context.types.hasDefault
-    context.types.hasDefault = definition?.defaultValue != nil
+    let outer = pushInput(definition?.type, hasDefault: definition?.defaultValue != nil)
     for visitor in visitors { visitor.enter(objectField: field, context) }
     walk(field.value)
-    context.types.hasDefault = outerDefault
     popInput(outer)
   }
 
-  private typealias Input = (type: TypeReference?, parent: TypeReference?)
+  private typealias Input = (type: TypeReference?, parent: TypeReference?, hasDefault: Bool)
 
-  private func pushInput(_ type: TypeReference?) -> Input {
-    let outer = (context.types.inputType, context.types.parentInputType)
+  private func pushInput(_ type: TypeReference?, hasDefault: Bool = false) -> Input {
+    let outer = (context.types.inputType, context.types.parentInputType, context.types.hasDefault)
     context.types.parentInputType = outer.0
     context.types.inputType = type
+    context.types.hasDefault = hasDefault
     return outer
   }
 
   private func popInput(_ outer: Input) {
     context.types.inputType = outer.type
     context.types.parentInputType = outer.parent
+    context.types.hasDefault = outer.hasDefault
   }
 
   // MARK: - Type system definitions
