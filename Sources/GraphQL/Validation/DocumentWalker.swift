@@ -107,12 +107,7 @@ struct DocumentWalker {
     for visitor in visitors { visitor.enter(field: field, context) }
     for argument in field.arguments { walk(argument) }
     walk(field.directives, at: .field)
-    if let selectionSet = field.selectionSet {
-      walk(selectionSet)
-      context.types.field = definition
-      context.types.type = definition?.type
-      context.types.fieldName = field.name.value
-    }
+    if let selectionSet = field.selectionSet { walk(selectionSet) }
     for visitor in visitors { visitor.leave(field: field, context) }
     context.types.type = outerType
     context.types.field = outerField
