@@ -35,9 +35,10 @@ extension Project {
     return try projects.map { try Project($0, of: file) }
   }
 
-  /// Expands file patterns that the shell did not expand because they were quoted.
+  /// Expands file patterns that the shell did not expand because they were quoted. The result has each file once.
   static func expanded(_ names: [String]) throws -> [String] {
     let folder = FileManager.default.currentDirectoryPath
+    var seen: Set<String> = []
     return try names.flatMap { name -> [String] in
       guard name != "-", name.contains(where: { "*?[{".contains($0) }),
         !FileManager.default.fileExists(atPath: name)
@@ -45,7 +46,7 @@ extension Project {
       let files = ProjectFile.files([name], in: folder).files
       guard !files.isEmpty else { throw Failure(.badInput, "no document matches \(name)") }
       return files.map(shown)
-    }
+    }.filter { seen.insert($0).inserted }
   }
 
   /// Loads the project file and prints its warnings; `nil` if none was named and none is found.
