@@ -152,8 +152,12 @@ struct GenerateOptions: ParsableArguments {
     guard !documents.isEmpty else {
       throw Failure(.usage, "there are no documents; name them with --documents")
     }
+    // A schema file that a pattern of the documents matches is not a document.
+    let schemaFiles = Set(schema.map { FilePath.withoutLinks($0) ?? $0 })
     return GeneratePlan(
-      schema: schema, documents: documents.filter { !schema.contains($0) }, output: output,
+      schema: schema,
+      documents: documents.filter { !schemaFiles.contains(FilePath.withoutLinks($0) ?? $0) },
+      output: output,
       schemaOutput: try schemaOutput ?? path("schema_output"),
       manifest: try manifest ?? path("manifest"),
       pipeline: pipeline, options: try options(values))
