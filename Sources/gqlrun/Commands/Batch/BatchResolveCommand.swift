@@ -62,7 +62,7 @@ extension BatchCommand {
     }
 
     func run() async throws {
-      try await tasks.apply(
+      try tasks.apply(
         done ? .done : .retry, of: .unknown, keys: keys, source: source, journal: journal)
     }
   }
@@ -102,7 +102,7 @@ extension BatchCommand {
     }
 
     func run() async throws {
-      try await tasks.apply(.retry, of: .failed, keys: keys, source: source, journal: journal)
+      try tasks.apply(.retry, of: .failed, keys: keys, source: source, journal: journal)
     }
   }
 }
@@ -116,7 +116,7 @@ struct TaskOptions: ParsableArguments {
   func apply(
     _ decision: TaskResolution.Decision, of state: TaskState, keys: [String],
     source: ManifestOptions, journal: JournalOptions
-  ) async throws {
+  ) throws {
     let manifest = try source.load().manifest
     if manifest.queueURL != nil { try journal.refuse(manifest) }
     let resolution = TaskResolution(decision, of: state, keys: keys, operation: operation)

@@ -131,7 +131,7 @@ struct GenerateOptions: ParsableArguments {
       }
       return path
     }
-    func inFolder(_ key: String) throws -> [String] {
+    func inFolder(_ key: String) -> [String] {
       let patterns = values[key] ?? []
       let base = folder.isEmpty ? FileManager.default.currentDirectoryPath : folder
       return ProjectFile.files(patterns, in: base).files
@@ -142,7 +142,7 @@ struct GenerateOptions: ParsableArguments {
         "there is no folder to write to; name it with --output, or as `output` of "
           + "`extensions.gqlrun` in the project file")
     }
-    let schema = try schema.isEmpty ? project?.schema ?? inFolder("schema") : schema
+    let schema = schema.isEmpty ? project?.schema ?? inFolder("schema") : schema
     let documents =
       try documents.isEmpty
       ? project?.documents ?? inFolder("documents") : Project.expanded(documents)
