@@ -67,7 +67,7 @@ struct SchemaValidator {
         "Query root type must be provided.",
         schema.parts.first { !$0.isExtension }.map { [$0.location] } ?? [])
     }
-    for operation in [OperationType.query, .mutation, .subscription] {
+    for operation in OperationType.allCases {
       guard let name = schema.rootTypeNames[operation] else { continue }
       if case .object? = schema.types[name] { continue }
       let location =

@@ -257,7 +257,7 @@ extension Schema {
   func rootTypeWarnings() -> [SchemaError.Issue] {
     let rootTypes = parts.flatMap(\.operationTypes)
     var uses: [String: [OperationType]] = [:]
-    for operation in [OperationType.query, .mutation, .subscription] {
+    for operation in OperationType.allCases {
       guard let type = rootType(for: operation) else { continue }
       uses[type.name, default: []].append(operation)
     }
