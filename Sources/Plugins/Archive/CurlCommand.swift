@@ -25,7 +25,9 @@ extension HTTPRequestMessage {
     let redacted = (body ?? multipart?.operations).map { redactor.redact($0, found: &found) }
     let hiding = known.hiding(with: found)
     var parts = ["curl"]
-    if redacted == nil, head.method != .get { parts.append("-X \(head.method.rawValue)") }
+    // What curl uses without -X depends on whether there is a body.
+    let usual: HTTPRequest.Method = redacted == nil ? .get : .post
+    if head.method != usual { parts.append("-X \(head.method.rawValue)") }
     parts.append(QuotedText.shellWord(hiding.text(shownURL)))
     // curl chooses the boundary of a form.
     for field in head.headerFields where multipart == nil || field.name != .contentType {

@@ -48,6 +48,20 @@ import Testing
         """#)
   }
 
+  @Test(
+    arguments: [
+      (.post, "{}", nil), (.get, nil, nil), (.query, "{}", "-X QUERY"), (.get, "{}", "-X GET"),
+      (.post, nil, "-X POST"),
+    ] as [(HTTPRequest.Method, String?, String?)])
+  func `a curl command names the method that curl would not use by itself`(
+    method: HTTPRequest.Method, body: String?, option: String?
+  ) {
+    var message = request(body)
+    message.head.method = method
+    let words = message.curlCommand.split(separator: " \\\n  ").map(String.init)
+    #expect(words.first { $0.hasPrefix("-X") } == option)
+  }
+
   @Test func `an operation over WebSocket has no curl command`() {
     var message = request(nil, path: "/graphql?key=\(Bench.canary)")
     message.webSocket = WebSocketRequest(subprotocols: [], isSubscription: true)
