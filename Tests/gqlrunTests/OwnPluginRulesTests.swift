@@ -41,12 +41,34 @@ private struct SigningPlugin: Plugin {
   }
 }
 
+/// A plugin whose errors have codes of their own: of its options together, and of its parts.
+private struct CodedPlugin: Plugin {
+  static let summary = "Has errors with codes"
+  static let documentation = PluginDocumentation(
+    use: "Tests.", position: "Above fetch.", example: "coded", narration: "Nothing happens.")
+
+  @Option("What is refused") var refused = ""
+
+  func validate() throws(OptionError) {
+    guard refused == "options" else { return }
+    throw OptionError(option: $refused.name, "no", remedy: "leave it out", code: "ACME4")
+  }
+
+  var placement: Placement { .wrap(.http) }
+
+  func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
+    guard refused == "parts" else { return [.http(SigningPlugin.Pass())] }
+    throw OptionError("no", remedy: "leave it out", code: "ACME5")
+  }
+}
+
 @Suite("The rules of a plugin of one's own")
 struct OwnPluginRulesTests {
   /// Code, message and hint of each diagnostic about a chain.
   private func diagnostics(_ chain: String) -> [String] {
     var registry = PluginRegistry.builtIn
     registry.register(SigningPlugin.self)
+    registry.register(CodedPlugin.self)
     let yaml = """
       version: 1
       endpoint: { url: "https://api.example.com/graphql" }
@@ -86,6 +108,14 @@ struct OwnPluginRulesTests {
       (
         "signing: { shortest: 2m, longest: 1m }, fetch, response-code, parse",
         ["P003: `signing`: `longest` is below `shortest`; swap them"]
+      ),
+      (
+        "coded: { refused: options }, fetch, response-code, parse",
+        ["ACME4: `coded`: no; leave it out"]
+      ),
+      (
+        "coded: { refused: parts }, fetch, response-code, parse",
+        ["ACME5: `coded`: no; leave it out"]
       ),
     ])
   func rules(chain: String, expected: [String]) {

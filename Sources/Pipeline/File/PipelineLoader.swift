@@ -325,7 +325,7 @@ extension PipelineLoader {
 
   private mutating func report(_ error: OptionError, in plugin: YAMLNode.Member) {
     decoder.findings.report(
-      .wrongValue, message: "`\(plugin.key)`: \(error.message)",
+      error.code, message: "`\(plugin.key)`: \(error.message)",
       location: plugin.location(of: error.option), hint: error.remedy)
   }
 
