@@ -16,37 +16,25 @@ package struct SourceText: Sendable {
   /// The kind of file, for messages.
   package var kind = Kind.pipeline
 
-  package enum Kind: Sendable {
-    case pipeline, project, variables, manifest
-
-    var name: String {
-      switch self {
-      case .pipeline: "pipeline file"
-      case .project: "project file"
-      case .variables: "variables file"
-      case .manifest: "batch manifest"
-      }
-    }
-
+  package struct Kind: Sendable {
+    let name: String
     /// A hint about the beginning of a file of this kind.
-    var beginning: String {
-      switch self {
-      case .pipeline: "a pipeline begins with `version: 1`"
-      case .project: "write `schema: schema.graphql`"
-      case .variables: "write one variable per line, such as `code: DE`"
-      case .manifest: "a manifest begins with `version: 1`"
-      }
-    }
-
+    let beginning: String
     /// What to do with a file that is too large.
-    var division: String {
-      switch self {
-      case .pipeline: "split it into several pipelines"
-      case .project: "split it into several files"
-      case .variables: "write long values as JSON"
-      case .manifest: "long manifests are written as JSON lines"
-      }
-    }
+    let division: String
+
+    package static let pipeline = Kind(
+      name: "pipeline file", beginning: "a pipeline begins with `version: 1`",
+      division: "split it into several pipelines")
+    package static let project = Kind(
+      name: "project file", beginning: "write `schema: schema.graphql`",
+      division: "split it into several files")
+    package static let variables = Kind(
+      name: "variables file", beginning: "write one variable per line, such as `code: DE`",
+      division: "write long values as JSON")
+    package static let manifest = Kind(
+      name: "batch manifest", beginning: "a manifest begins with `version: 1`",
+      division: "long manifests are written as JSON lines")
   }
 
   package init(file: String, lines: [[Unicode.Scalar]]) {
