@@ -188,13 +188,9 @@ final class HTTPRequestBuilder: Sendable {
   }
 
   private func usesSocket(for request: GraphQLRequest) -> Bool {
-    let type = request.operationType
-    guard type == .subscription else { return !endpoint.subprotocols(for: type).isEmpty }
-    switch choice {
-    case .none: return !endpoint.subprotocols(for: type).isEmpty
-    case .http: return false
-    case .socket: return true
-    }
+    let (type, choice) = (request.operationType, choice)
+    if type == .subscription, choice != .none { return choice == .socket }
+    return !endpoint.subprotocols(for: type).isEmpty
   }
 
   /// Whether neither URL nor pipeline says how subscriptions are sent.
