@@ -27,7 +27,8 @@ actor ContractNetwork: HTTPTransport {
   static let events = ["first", "second", "third"]
 
   private let answer: Answer
-  private let pulls = PullCount()
+  /// The chunks of all responses.
+  let pullCount = PullCount()
   private(set) var requestCount = 0
   private(set) var wasCancelled = false
   private let isReleased = Monitor(false)
@@ -79,7 +80,7 @@ actor ContractNetwork: HTTPTransport {
   private func response(
     _ texts: [String], type: String = "application/json"
   ) -> HTTPResponseMessage {
-    let (all, own) = (pulls, PullCount())
+    let (all, own) = (pullCount, PullCount())
     let chunks = texts.map { Array($0.utf8) }
     return HTTPResponseMessage(
       head: HTTPResponse(status: .ok, headerFields: [.contentType: type]),
@@ -89,9 +90,6 @@ actor ContractNetwork: HTTPTransport {
         return chunks.indices.contains(index) ? chunks[index] : nil
       })
   }
-
-  /// The chunks of all responses.
-  nonisolated var pullCount: PullCount { pulls }
 }
 
 /// Counts the chunks that were read.

@@ -10,18 +10,16 @@ extension PipelineFile {
     var properties = OptionSchema.properties(options)
     properties["chain"] = .object([
       "description": "Plugins, from the first that receives a request to the last",
-      "type": "array", "items": PipelineSchema.entry(registry),
+      "type": "array", "items": entry(registry),
     ])
     return OptionSchema.file(
       title: "gqlrun pipeline file",
       command: "gqlrun pipeline schema > pipelines/pipeline.schema.json", required: ["version"],
       properties: properties)
   }
-}
 
-private enum PipelineSchema {
   /// An entry of a chain: a plugin's name, or a mapping with one plugin and the keys next to it.
-  static func entry(_ registry: PluginRegistry) -> JSONValue {
+  private static func entry(_ registry: PluginRegistry) -> JSONValue {
     var properties = JSONObject()
     for description in registry.descriptions {
       var plugin = OptionSchema.object(description.options)
