@@ -147,7 +147,7 @@ struct ExecCaller: Sendable {
   ) async throws -> Answer {
     let reply: JSONObject
     do throws(ExecProgram.Failure) {
-      reply = try await program.call(message, timeout: options.timeout, context.services)
+      reply = try await program.call(message, context.services)
     } catch {
       if error.isCancellation { throw CancellationError() }
       let reason = error.description(hiding: context.services.secrets)

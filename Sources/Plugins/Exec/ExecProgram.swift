@@ -53,10 +53,8 @@ actor ExecProgram {
   deinit { child?.end() }
 
   /// Sends a request and waits for the answer.
-  func call(
-    _ message: JSONObject, timeout: Duration, _ services: Services
-  ) async throws(Failure) -> JSONObject {
-    let clock = services.clock
+  func call(_ message: JSONObject, _ services: Services) async throws(Failure) -> JSONObject {
+    let (clock, timeout) = (services.clock, options.timeout)
     do {
       let child = try running(clock.now(), services.logger)
       let id = nextID
