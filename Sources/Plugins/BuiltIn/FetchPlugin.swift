@@ -272,9 +272,10 @@ private struct FetchInterceptor: HTTPInterceptor {
     var (hops, hasLeftOrigin) = (0, false)
     while true {
       var response = try await send(request, limits: limits, context: context)
-      let decision = redirects.decision(
-        on: response.head, to: request, hops: hops, secrets: context.services.secrets)
-      if case .deliver = decision {
+      guard
+        let decision = redirects.decision(
+          on: response.head, to: request, hops: hops, secrets: context.services.secrets)
+      else {
         if hops > 0 { response.redirectedRequest = request.head }
         return response
       }
@@ -282,7 +283,6 @@ private struct FetchInterceptor: HTTPInterceptor {
         observer.receive(response.head, to: request.head)
       }
       switch decision {
-      case .deliver: return response
       case .refuse(let reason): throw refusal(response.head, reason: reason, context: context)
       case .follow(let following, let isSameOrigin):
         // Reading a short body to its end returns the connection to the pool.

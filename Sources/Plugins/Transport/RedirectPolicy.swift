@@ -12,26 +12,26 @@ struct RedirectPolicy: Sendable, Hashable {
     case anyOrigin = "any-origin"
   }
 
-  var scope = Scope.none
-  var maximum = 3
+  var scope: Scope
+  var maximum: Int
 
   enum Decision {
-    /// Not a redirect, or not one to follow: the response is delivered.
-    case deliver
     case follow(HTTPRequestMessage, isSameOrigin: Bool)
     /// A redirect that must not be followed. The text is the reason, after "…, which".
     case refuse(String)
   }
 
+  /// What happens with a redirect; `nil` for a response that is not one, or not one to follow: it is delivered.
+  ///
   /// - Parameter secrets: The secrets of the run. A field that contains one is not sent to another
   ///   origin.
   func decision(
     on head: HTTPResponse, to request: HTTPRequestMessage, hops: Int, secrets: KnownSecrets
-  ) -> Decision {
+  ) -> Decision? {
     let status = head.status.code
     guard scope != .none, [301, 302, 303, 307, 308].contains(status),
       let location = head.headerFields[.location]
-    else { return .deliver }
+    else { return nil }
     let url = URL(string: location, relativeTo: URL(string: request.head.origin))
     guard url?.absoluteURL.user == nil else {
       return .refuse("contains credentials, which are not sent")
