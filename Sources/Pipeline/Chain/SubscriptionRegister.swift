@@ -8,7 +8,7 @@ package final class SubscriptionRegister: Sendable {
   /// The most subscriptions that begin to connect at a time.
   static let maxBeginning = 128
 
-  private struct Entry {
+  fileprivate struct Entry {
     var state = ConnectionState.idle
     /// Whether it is one of those that begin to connect.
     var isBeginning = false
@@ -18,7 +18,7 @@ package final class SubscriptionRegister: Sendable {
     var resumption: CheckedContinuation<Void, Never>?
   }
 
-  private struct State {
+  fileprivate struct State {
     var lastNumber = 0
     var entries: [Int: Entry] = [:]
     var isPaused = false
@@ -109,7 +109,7 @@ package final class SubscriptionRegister: Sendable {
     }
   }
 
-  private let state = Locked(State())
+  fileprivate let state = Locked(State())
 
   /// The register of all runners with these services.
   package static func of(_ services: Services) -> SubscriptionRegister {
@@ -161,66 +161,12 @@ package final class SubscriptionRegister: Sendable {
     update { $0.isPaused = false }
   }
 
-  private static let pauseError = ChainError(
+  fileprivate static let pauseError = ChainError(
     .transport, code: .subscriptionPaused, message: "the subscription was paused",
     delivery: .answered)
 
-  fileprivate func add() -> Int {
-    state.withLock { state in
-      state.lastNumber += 1
-      state.entries[state.lastNumber] = Entry()
-      return state.lastNumber
-    }
-  }
-
-  fileprivate func remove(_ number: Int) { update { $0.remove(number) } }
-
-  fileprivate func set(_ number: Int, _ value: ConnectionState, after failure: any Error) {
-    update { state in
-      state.endBeginning(number)
-      state.set(number, value)
-      state.entries[number]?.interrupt = nil
-      state.failure = failure
-    }
-  }
-
-  /// Notes a connection. Ends it at once if subscriptions are paused.
-  fileprivate func connected(_ number: Int, _ interrupt: (@Sendable (any Error) -> Void)?) {
-    let isPaused = update { state in
-      state.endBeginning(number)
-      state.set(number, .open)
-      state.entries[number]?.interrupt = interrupt
-      state.failure = nil
-      state.hasConnected = true
-      return state.isPaused
-    }
-    if isPaused { interrupt?(Self.pauseError) }
-  }
-
-  /// Notes that a subscription connects. Suspends while subscriptions are paused, or too many begin.
-  fileprivate func begin(_ number: Int) async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let waits = update { state in
-          state.endBeginning(number)
-          guard !Task.isCancelled, state.entries[number] != nil, !state.begin(number) else {
-            return false
-          }
-          state.wait(number, continuation)
-          return true
-        }
-        if !waits { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.entries[number]?.resumption.take() }?.resume()
-    }
-  }
-
-  /// Lets others begin: the caller has a result, and decides when it continues.
-  fileprivate func endBeginning(_ number: Int) { update { $0.endBeginning(number) } }
-
   @discardableResult
-  private func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+  fileprivate func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
     let (result, ready) = state.withLock { state in
       let result = change(&state)
       let ready = state.next()
@@ -252,28 +198,62 @@ package final class SubscriptionHandle: RequestContextKey, Sendable {
 
   init(_ register: SubscriptionRegister) {
     self.register = register
-    number = register.add()
+    number = register.state.withLock { state in
+      state.lastNumber += 1
+      state.entries[state.lastNumber] = SubscriptionRegister.Entry()
+      return state.lastNumber
+    }
   }
 
-  deinit { register.remove(number) }
+  deinit { end() }
 
   /// Notes that the subscription waits before it connects again.
   package func wait(until time: Double, after failure: any Error) {
-    register.set(number, .waiting(until: time), after: failure)
+    register.update { state in
+      state.endBeginning(number)
+      state.set(number, .waiting(until: time))
+      state.entries[number]?.interrupt = nil
+      state.failure = failure
+    }
   }
 
   /// Suspends while subscriptions are paused or many others begin, and notes that the subscription connects.
-  func connect() async { await register.begin(number) }
+  func connect() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let waits = register.update { state in
+          state.endBeginning(number)
+          guard !Task.isCancelled, state.entries[number] != nil, !state.begin(number) else {
+            return false
+          }
+          state.wait(number, continuation)
+          return true
+        }
+        if !waits { continuation.resume() }
+      }
+    } onCancel: {
+      register.state.withLock { $0.entries[number]?.resumption.take() }?.resume()
+    }
+  }
 
-  /// Notes that the caller has a result before the connection, such as that of the cache.
-  func delivered() { register.endBeginning(number) }
+  /// Notes that the caller has a result before the connection, such as that of the cache. Lets others begin: the caller
+  /// decides when it continues.
+  func delivered() { register.update { $0.endBeginning(number) } }
 
-  /// Notes that the subscription is connected.
+  /// Notes that the subscription is connected. Ends the connection at once if subscriptions are paused.
   ///
   /// - Parameter interrupt: Ends the connection with an error; `nil` if that is not possible.
   func connected(_ interrupt: (@Sendable (any Error) -> Void)?) {
-    register.connected(number, interrupt)
+    let isPaused = register.update { state in
+      state.endBeginning(number)
+      state.set(number, .open)
+      state.entries[number]?.interrupt = interrupt
+      state.failure = nil
+      state.hasConnected = true
+      return state.isPaused
+    }
+    if isPaused { interrupt?(SubscriptionRegister.pauseError) }
   }
 
-  func end() { register.remove(number) }
+  func end() { register.update { $0.remove(number) } }
 }
