@@ -144,7 +144,7 @@ actor ChunkProbe: HTTPInterceptor {
 
 /// Collects all log messages.
 final class ContractLog: Sendable {
-  private let lines = Mutex<[String]>([])
+  private let lines = Locked<[String]>([])
 
   var text: String { lines.withLock { $0.joined(separator: "\n") } }
 
