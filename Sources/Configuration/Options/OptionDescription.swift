@@ -128,12 +128,11 @@ extension YAMLNode {
 extension YAMLNode.Member {
   /// The value for output, as a member of a map or as an option of a group.
   fileprivate func shownText(in type: OptionType, secrecy: OptionSecrecy) -> String {
-    switch type {
-    case .map(let type): value.shownText(type: type, secrecy: secrecy, name: key)
-    case .object(let table), .objectOrWord(let table, _):
-      table.options.first { $0.name == key }.map(value.shownText) ?? SecretString.redacted
-    default: value.shownText(type: type, secrecy: secrecy, name: key)
+    if let table = type.table {
+      return table.options.first { $0.name == key }.map(value.shownText) ?? SecretString.redacted
     }
+    let inner = if case .map(let type) = type { type } else { type }
+    return value.shownText(type: inner, secrecy: secrecy, name: key)
   }
 }
 

@@ -88,9 +88,8 @@ extension OptionType {
   /// The options of a group, or of the groups in a list or map.
   fileprivate var group: [OptionDescription]? {
     switch self {
-    case .object(let table), .objectOrWord(let table, _): table.options
     case .list(let element), .map(let element): element.group
-    default: nil
+    default: table?.options
     }
   }
 }
