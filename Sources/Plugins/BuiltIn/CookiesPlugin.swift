@@ -21,8 +21,7 @@ public struct CookiesPlugin: Plugin {
     narration:
       "A mutation `signIn` is answered with Set-Cookie: session=1; Path=/graphql. All later requests to the endpoint "
       + "have the field Cookie: session=1.",
-    subscriptions: "Sends cookies with each connection, and keeps those of its response.",
-    moreExamples: [])
+    subscriptions: "Sends cookies with each connection, and keeps those of its response.")
 
   /// Creates the plugin, which has no options.
   public init() {}

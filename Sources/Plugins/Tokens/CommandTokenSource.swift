@@ -89,20 +89,16 @@ public actor TokenScript: ServiceKey {
 
   /// The number of token renewals; `nil` if no token was used.
   public var renewals: Int? { given > 0 ? given - 1 : nil }
-
-  fileprivate func next() throws -> AccessToken {
-    guard let last = tokens.last else {
-      throw TokenFailure(message: "the test has no tokens", isMissing: true)
-    }
-    defer { given += 1 }
-    return AccessToken(SecretString(given < tokens.count ? tokens[given] : last))
-  }
 }
 
 extension TokenScript: TokenSource {
   nonisolated var label: String { "the tokens of the test" }
 
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
-    try next()
+    guard let last = tokens.last else {
+      throw TokenFailure(message: "the test has no tokens", isMissing: true)
+    }
+    defer { given += 1 }
+    return AccessToken(SecretString(given < tokens.count ? tokens[given] : last))
   }
 }
