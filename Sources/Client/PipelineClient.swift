@@ -116,6 +116,8 @@ public final class PipelineClient: Service, Sendable {
     }
     ownStore = isGiven ? nil : services.store
     if services.transport == nil {
+      // The times of connections are compared with those of requests.
+      if let meter = configuration.meter { services.clock = meter.clock }
       // The client traces its requests itself.
       let own = AsyncHTTPTransport(
         clock: services.clock, userAgent: configuration.userAgent, meter: configuration.meter,
@@ -242,7 +244,7 @@ extension PipelineClient {
     ///
     /// A check takes microseconds. Writes of this process are noticed without it.
     public var refreshInterval: Duration?
-    /// Counts the bytes and connections of the transport.
+    /// Counts the bytes and connections of the transport. The client has its clock then.
     package var meter: ConnectionMeter?
     /// Called with connections, requests and responses of the transport.
     package var observer: (@Sendable (NetworkEvent) -> Void)?

@@ -1,6 +1,7 @@
 import Foundation
 import GQLRun
 import GQLRunDemoServer
+import GQLRunTestSupport
 import Testing
 
 @Suite("PipelineClient: results", .timeLimit(.minutes(10)))
@@ -23,6 +24,18 @@ struct FetchTests {
       }
       #expect(server.requestCount == 1)
     }
+  }
+
+  @Test("requests have the clock that measures their connections")
+  func meterClock() async throws {
+    let time = TestClock()
+    var configuration = PipelineClient.Configuration()
+    configuration.meter = ConnectionMeter(clock: ServiceClock(time))
+    try await PipelineClient(endpoint: "http://localhost/", configuration: configuration)
+      .shutdown { client in
+        time.advance(by: .seconds(7))
+        #expect(client.services.clock.now() == .seconds(7))
+      }
   }
 
   @Test("the file of the pipeline answers when the server has stopped")

@@ -223,7 +223,8 @@ struct MeasurementTests {
       let pipeline = try PipelineFile.load(
         Array(source.utf8), file: "t.pipeline.yaml", registry: .builtIn, environment: .process
       ).pipeline
-      let runner = PipelineRunner(pipeline, services: Services(transport: transport))
+      let services = Services(transport: transport, clock: meter.clock)
+      let runner = PipelineRunner(pipeline, services: services)
       let copy = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).json")
       defer { try? FileManager.default.removeItem(at: copy) }
       let operation = try Self.operation(200)

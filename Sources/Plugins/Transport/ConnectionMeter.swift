@@ -13,7 +13,8 @@ package final class ConnectionMeter: Sendable {
   }
 
   private let seen = Locked(Seen())
-  private let clock: ServiceClock
+  /// The clock that connections are measured with; each clock begins at zero when it is created.
+  package let clock: ServiceClock
 
   package init(clock: ServiceClock = ServiceClock(ContinuousClock())) { self.clock = clock }
 
@@ -28,6 +29,10 @@ package final class ConnectionMeter: Sendable {
 
   /// Takes the time at which a connection was opened in a time range. Each connection is taken
   /// once, so that among concurrent requests only as many have waited as connections were opened.
+  ///
+  /// - Parameters:
+  ///   - start: The beginning of the range, on ``clock``.
+  ///   - end: The end of the range, on ``clock``.
   package func takeConnection(from start: Duration, to end: Duration) -> Duration? {
     seen.withLock { seen in
       seen.waiting.firstIndex { $0 >= start && $0 <= end }.map { seen.waiting.remove(at: $0) }
