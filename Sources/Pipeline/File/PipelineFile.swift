@@ -193,7 +193,7 @@ struct StoreOptions: OptionSection {
   @Option(
     "PostgreSQL database: `postgresql://host/database`; libpq's variables (`PGHOST`, …) and its password file give what "
       + "is missing", secrecy: .url) var url: String?
-  @Option(sizes, "Size above which records are evicted") var maxSize: ByteSize?
+  @Option(sizes, "Size above which a store in memory evicts records") var maxSize: ByteSize?
   @Option(sizes, "Size of the memory tier of a SQLite store") var memory: ByteSize?
   @Option("Whether a store that cannot be used is an error instead of a warning")
   var required = false

@@ -190,11 +190,14 @@ extension PipelineLoader {
           "add `url: \"postgresql://host/database\"`, or `url: \"postgresql://\"` to use the PG* variables"
       )
     }
-    func refuse(_ what: String, at location: FileLocation, hint: String) {
+    func refuse(
+      _ what: String, at location: FileLocation, hint: String,
+      severity: PipelineDiagnostic.Severity = .error
+    ) {
       guard given.$kind.isUsable else { return }
       decoder.findings.report(
         .wrongValue, message: "a store of kind `\(kind.rawValue)` has no \(what)",
-        location: location, hint: hint)
+        location: location, hint: hint, severity: severity)
     }
     if kind != .postgres, given.$url.isGiven {
       refuse("`url`", at: given.$url.location, hint: "write `kind: postgres`, or remove the url")
@@ -208,6 +211,13 @@ extension PipelineLoader {
         hint: kind == .memory
           ? "write `max_size` to limit it, or `kind: sqlite` for a file with a memory tier"
           : "write `kind: sqlite`, or remove it")
+    }
+    if kind != .memory, given.$maxSize.isGiven {
+      refuse(
+        "`max_size`: nothing is evicted", at: given.$maxSize.location,
+        hint: kind == .sqlite
+          ? "`memory` limits its memory tier, and `gqlrun cache trim` its file" : "remove it",
+        severity: .warning)
     }
     return StoreConfiguration(
       kind: kind, path: path, url: given.url, maxSize: given.maxSize, memory: given.memory,

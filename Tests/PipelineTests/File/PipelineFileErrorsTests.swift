@@ -448,6 +448,22 @@ struct PipelineFileErrorsTests {
          |                                ^^^^^ write `max_size` to limit it, or `kind: sqlite` for a file with a memory tier
 
       """),
+    Case(
+      "a size of a store that evicts nothing",
+      """
+      version: 1
+      endpoint: { url: "http://x" }
+      store: { kind: sqlite, path: a.db, max_size: 64MiB }
+      chain: [fetch, parse]
+      """,
+      """
+      warning[P003]: a store of kind `sqlite` has no `max_size`: nothing is evicted
+        --> dir/x.pipeline.yaml:3:46
+         |
+       3 | store: { kind: sqlite, path: a.db, max_size: 64MiB }
+         |                                              ^^^^^ `memory` limits its memory tier, and `gqlrun cache trim` its file
+
+      """),
   ]
 
   @Test("point at the option that a plugin refuses")
