@@ -35,6 +35,20 @@ struct JournalFilesTests {
     #expect(!hasLog("a.journal"))
   }
 
+  @Test("the newest journal of a folder is the one that was written last, also behind a link")
+  func newest() throws {
+    for (name, seconds) in ["old.journal": 1.0, "new": 3, "middle.journal": 2] {
+      try folder.write("", to: name)
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: seconds)],
+        ofItemAtPath: folder.file(name))
+    }
+    let link = folder.file("link.journal")
+    try FileManager.default.createSymbolicLink(
+      atPath: link, withDestinationPath: folder.file("new"))
+    #expect(RunSnapshot.newestJournal(in: folder.path) == link)
+  }
+
   @Test("a reader reads and removes the log of a run that was killed")
   func killed() throws {
     let run = try Journal(path: path)

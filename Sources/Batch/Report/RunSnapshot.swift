@@ -1,5 +1,6 @@
 import Foundation
 package import GQLRunJSON
+import GQLRunSupport
 
 /// The state of a run at one moment, read from its journal without the manifest, for `gqlrun inspect`.
 package enum RunSnapshot {
@@ -19,13 +20,11 @@ package enum RunSnapshot {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let files = names.filter { $0.hasSuffix(".journal") }.map { name in
       // A journal that is written grows in its log first.
-      let times = ["", "-wal"].compactMap { end in
-        (try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)\(end)"))?[
-          .modificationDate] as? Date
-      }
-      return (path: "\(folder)/\(name)", date: times.max() ?? .distantPast)
+      let times = ["", "-wal"].compactMap { FilePath.status(of: "\(folder)/\(name)\($0)")?.st_mtim }
+        .map { ($0.tv_sec, $0.tv_nsec) }
+      return (path: "\(folder)/\(name)", time: times.max(by: <) ?? (0, 0))
     }
-    return files.max { ($0.date, $0.path) < ($1.date, $1.path) }?.path
+    return files.max { ($0.time.0, $0.time.1, $0.path) < ($1.time.0, $1.time.1, $1.path) }?.path
   }
 
   /// The figures of the JSON report, with progress, waterfall and reasons of failures.
