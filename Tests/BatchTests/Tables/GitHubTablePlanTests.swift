@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunCache
 import GQLRunLanguage
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunBatch
@@ -51,12 +52,7 @@ struct GitHubTablePlanTests {
 }
 
 private enum GitHub {
-  static let path: String = {
-    let shared = ProcessInfo.processInfo.environment["GQLRUN_SHARED"].map { URL(filePath: $0) }
-    var root = URL(filePath: #filePath)
-    for _ in 0..<5 { root.deleteLastPathComponent() }
-    return (shared ?? root.appending(path: "shared")).appending(path: "real/github.graphql").path
-  }()
+  static let path = Repository.shared + "/real/github.graphql"
   static let schema: Schema? = FileManager.default.contents(atPath: path).flatMap { text in
     (try? Document(parsingUTF8: Array(text))).flatMap { try? Schema(sdl: $0) }
   }
