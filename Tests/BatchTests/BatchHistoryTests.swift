@@ -28,9 +28,7 @@ struct BatchHistoryTests {
     if let report { Issue.record("\(report)") }
   }
 
-  @Test(
-    "each task of a queue is recorded once, whichever workers are lost with it",
-    .enabled(if: PostgresServer.isInstalled))
+  @Test("each task of a queue is recorded once, whichever workers are lost with it", .needsPostgres)
   func queues() async {
     let report = await Histories.run(
       "queue", filter: "BatchHistoryTests", seeds: Histories.seeds(6)

@@ -272,10 +272,7 @@ struct ColumnsTests {
   }
 }
 
-@Suite(
-  "Columns of records in a queue",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("Columns of records in a queue", .needsPostgres)
 struct QueueColumnsTests {
   @Test("the queue has the values of the rows: workers write them to tables and files")
   func workers() async throws {

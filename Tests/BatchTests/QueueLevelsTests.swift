@@ -6,10 +6,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite(
-  "Levels of a queue",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("Levels of a queue", .needsPostgres)
 struct QueueLevelsTests {
   /// Three levels: users from rows, their friends from captured values, and an operation without rows.
   private static func manifest(_ bench: QueueBench, _ count: Int) throws -> Manifest {

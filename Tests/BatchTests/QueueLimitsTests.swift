@@ -3,15 +3,11 @@ import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunPostgres
 import GQLRunSupport
-import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunBatch
 
-@Suite(
-  "Limits of a queue",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("Limits of a queue", .needsPostgres)
 struct QueueLimitsTests {
   private static let clock = ServiceClock(ContinuousClock())
 

@@ -5,10 +5,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite(
-  "Tables of queues",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("Tables of queues", .needsPostgres)
 struct QueueSchemaTests {
   @Test("a user that owns only its schema can create a queue and use it")
   func plainUser() async throws {

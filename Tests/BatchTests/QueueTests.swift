@@ -9,10 +9,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite(
-  "Queues in PostgreSQL",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("Queues in PostgreSQL", .needsPostgres)
 struct QueueTests {
   @Test("several workers run each task once, and a merge joins their files")
   func workers() async throws {

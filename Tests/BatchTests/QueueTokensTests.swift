@@ -1,16 +1,12 @@
 import Foundation
 import GQLRunPipeline
 import GQLRunPostgres
-import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
 @testable import GQLRunBatch
 
-@Suite(
-  "Tokens of a queue",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("Tokens of a queue", .needsPostgres)
 struct QueueTokensTests {
   private static func manifest(
     _ bench: QueueBench, _ count: Int, _ grant: String

@@ -225,10 +225,7 @@ struct TaskResolutionTests {
   }
 }
 
-@Suite(
-  "Decisions about tasks of a queue",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("Decisions about tasks of a queue", .needsPostgres)
 struct QueueResolutionTests {
   @Test("failed tasks of a queue are repeated, with the history of their attempts")
   func retry() async throws {

@@ -24,7 +24,7 @@ struct BatchQueriesTests {
 
   @Test(
     "every one of many different queries is answered once by a real server",
-    .enabled(if: RealServer.origin != nil, "set GQLRUN_TEST_SERVER to run this"),
+    .needsRealServer,
     arguments: ["/graphql", "/ariadne"])
   func real(_ path: String) async throws {
     try await run(against: (RealServer.origin ?? "") + path)

@@ -79,10 +79,7 @@ struct BatchResolveTests {
 }
 
 /// The same for a queue.
-@Suite(
-  "gqlrun batch retry with a queue",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("gqlrun batch retry with a queue", .needsPostgres)
 struct BatchQueueRetryTests {
   @Test("failed tasks are repeated by retry and a worker, and every command names the next one")
   func retry() async throws {

@@ -42,7 +42,7 @@ struct BatchSubscriptionTests {
     }
   }
 
-  @Test("events are written until there are enough, and the subscription is ended")
+  @Test("events are written until there are enough, and the subscription is ended", .needsPython)
   func events() async throws {
     let folder = try folder(events: 3)
     let result = try await EventServer.shell(
@@ -55,7 +55,7 @@ struct BatchSubscriptionTests {
     #expect(try values(folder) == [1, 2, 3])
   }
 
-  @Test("a lost connection is reported once, by the run, the status and the report")
+  @Test("a lost connection is reported once, by the run, the status and the report", .needsPython)
   func gap() async throws {
     let folder = try folder(events: 3)
     let result = try await EventServer.shell(
@@ -75,7 +75,7 @@ struct BatchSubscriptionTests {
 
   @Test(
     "an interrupted or killed run is resumed at its number of events, and each event is there once",
-    arguments: ["INT", "KILL"])
+    .needsPython, arguments: ["INT", "KILL"])
   func resumes(_ signal: String) async throws {
     let folder = try folder(events: 6)
     let result = try await EventServer.shell(
@@ -111,9 +111,7 @@ struct BatchSubscriptionTests {
     #expect(result.errors.contains("add `until: { events: 100 }`"), "\(result)")
   }
 
-  @Test(
-    "the events of a real server, of two rows at a time",
-    .enabled(if: RealServer.origin != nil, "set GQLRUN_TEST_SERVER to run this"))
+  @Test("the events of a real server, of two rows at a time", .needsRealServer)
   func realServer() async throws {
     let folder = try Folder()
     try folder.write(

@@ -243,10 +243,7 @@ struct CanaryOutputTests {
     }
   }
 
-  @Test(
-    "is in no row of a queue's tables, except as a variable",
-    .enabled(
-      if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+  @Test("is in no row of a queue's tables, except as a variable", .needsPostgres)
   func tables() async throws {
     let folder = try Folder()
     let database = try PostgresServer.shared.get()

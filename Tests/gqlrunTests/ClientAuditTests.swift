@@ -3,7 +3,7 @@ import GQLRunTestSupport
 import Testing
 
 /// The audit for any client, applied to this one.
-@Suite("Tests/Audit/audit.py", .timeLimit(.minutes(30)))
+@Suite("Tests/Audit/audit.py", .needsPython, .timeLimit(.minutes(30)))
 struct ClientAuditTests {
   private func audit(_ arguments: String...) async throws -> RunResult {
     let folder = try Folder()

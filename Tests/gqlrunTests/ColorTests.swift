@@ -94,9 +94,7 @@ struct ColorTests {
     sys.exit(p.wait())
     """#
 
-  @Test(
-    "progress is on standard error, and goes away at the end",
-    .enabled(if: Python.isThere, "there is no python3"))
+  @Test("progress is on standard error, and goes away at the end", .needsPython)
   func terminal() async throws {
     let folder = try Folder()
     try folder.write(Self.driver, to: "driver.py")

@@ -1,7 +1,6 @@
 import Foundation
 import GQLRunDemoServer
 import GQLRunJSON
-import GQLRunTestSupport
 import Testing
 
 @testable import gqlrun
@@ -49,7 +48,7 @@ struct DoctorTests {
     }
   }
 
-  @Test("credentials that are sent and refused are to be corrected")
+  @Test("credentials that are sent and refused are to be corrected", .needsPython)
   func refusedCredentials() async throws {
     let result = try await LyingServer.run(
       "refused", "doctor", "-H", "'Authorization: Bearer hunter4'", in: Folder())
@@ -58,7 +57,8 @@ struct DoctorTests {
     #expect(!"\(result)".contains("hunter4"))
   }
 
-  @Test("subscriptions that an endpoint has only over WebSocket are in the written file")
+  @Test(
+    "subscriptions that an endpoint has only over WebSocket are in the written file", .needsPython)
   func onlyWebSocket() async throws {
     let folder = try Folder()
     let result = try await LyingServer.run(
@@ -72,7 +72,7 @@ struct DoctorTests {
 
   @Test(
     "an endpoint that is none, or lies, is reported as such",
-    .enabled(if: Python.isThere, "there is no python3"),
+    .needsPython,
     arguments: [
       ("html", 1, "200 text/html: <!doctype html>"), ("html-as-json", 1, "200 application/json"),
       ("endless", 1, "200 application/json"), ("not-found", 1, "404 text/plain: nothing here"),
@@ -91,9 +91,7 @@ struct DoctorTests {
     #expect(!result.output.contains("\u{1B}"), "\(result)")
   }
 
-  @Test(
-    "--timeout is the time of each request",
-    .enabled(if: Python.isThere, "there is no python3"))
+  @Test("--timeout is the time of each request", .needsPython)
   func timeout() async throws {
     // Connecting is a part of that time.
     let (limit, result) = try await Program.withGrowingLimit(until: { $0.status != 69 }) {
@@ -103,9 +101,7 @@ struct DoctorTests {
       result.status == 75 && result.errors.contains("did not answer within \(limit)"), "\(result)")
   }
 
-  @Test(
-    "an endpoint that only answers the first query is not asked 30 times",
-    .enabled(if: Python.isThere, "there is no python3"))
+  @Test("an endpoint that only answers the first query is not asked 30 times", .needsPython)
   func onlyOnce() async throws {
     let result = try await LyingServer.run("once", "doctor", "--json", in: Folder())
     #expect(
@@ -118,9 +114,7 @@ struct DoctorTests {
       "\(result)")
   }
 
-  @Test(
-    "an endpoint that agrees with everything is not believed",
-    .enabled(if: Python.isThere, "there is no python3"))
+  @Test("an endpoint that agrees with everything is not believed", .needsPython)
   func yesMan() async throws {
     let result = try await LyingServer.run("agrees", "doctor", "--json", in: Folder())
     let features = try #require(try report(result.output)["features"])
@@ -158,9 +152,7 @@ struct DoctorAuditTests {
     }
   }
 
-  @Test(
-    "a JUnit report has a case for each rule",
-    .enabled(if: Python.isThere, "there is no python3"))
+  @Test("a JUnit report has a case for each rule", .needsPython)
   func junit() async throws {
     let folder = try Folder()
     let result = try await LyingServer.run(
@@ -197,7 +189,7 @@ struct DoctorAuditTests {
 
   @Test(
     "a hostile server ends the audit, or breaks rules",
-    .enabled(if: Python.isThere, "there is no python3"),
+    .needsPython,
     arguments: [
       ("html", 1, "is no GraphQL endpoint\n"), ("endless", 1, "is no GraphQL endpoint"),
       ("refused", 77, "needs credentials; send them"), ("hang-up", 69, "closed the connection"),
@@ -218,7 +210,7 @@ struct DoctorAuditTests {
 
   @Test(
     "secrets that a server repeats are not shown",
-    .enabled(if: Python.isThere, "there is no python3"), arguments: ["--audit", "--json"])
+    .needsPython, arguments: ["--audit", "--json"])
   func secrets(_ option: String) async throws {
     let folder = try Folder()
     // Longer than any text of the server that is shown: its beginning is not shown, either.
@@ -231,9 +223,7 @@ struct DoctorAuditTests {
 }
 
 /// Against a server that is not ours; see ``RealServerTests``.
-@Suite(
-  "gqlrun doctor and a real server", .timeLimit(.minutes(10)),
-  .enabled(if: RealServer.origin != nil, "set GQLRUN_TEST_SERVER to run these"))
+@Suite("gqlrun doctor and a real server", .timeLimit(.minutes(10)), .needsRealServer)
 struct RealServerDoctorTests {
   @Test("what Strawberry supports")
   func strawberry() async throws {

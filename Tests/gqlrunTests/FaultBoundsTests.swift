@@ -2,9 +2,7 @@ import Foundation
 import Testing
 
 /// What a misbehaving server can cost: time, memory and requests of the whole program.
-@Suite(
-  "Bounds under fault", .serialized, .timeLimit(.minutes(10)),
-  .enabled(if: Python.isThere, "there is no python3"))
+@Suite("Bounds under fault", .serialized, .timeLimit(.minutes(10)), .needsPython)
 struct FaultBoundsTests {
   /// Serves one kind of answer to all connections, runs the command, and writes what it took into
   /// `cost`: exit code, peak memory in KiB, connections.

@@ -5,9 +5,7 @@ import Testing
 @testable import gqlrun
 
 /// `gqlrun run` of subscriptions, until something ends them; see run-live.txt, too.
-@Suite(
-  "Live operations of gqlrun run", .enabled(if: Python.isThere, "there is no python3"),
-  .timeLimit(.minutes(10)))
+@Suite("Live operations of gqlrun run", .needsPython, .timeLimit(.minutes(10)))
 struct LiveRunTests {
   private static let retrying = """
     version: 1

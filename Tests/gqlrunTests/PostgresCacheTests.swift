@@ -2,10 +2,7 @@ import GQLRunTestSupport
 import Testing
 
 /// A cache in PostgreSQL under real programs.
-@Suite(
-  "The cache in PostgreSQL",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("The cache in PostgreSQL", .needsPostgres)
 struct PostgresCacheTests {
   private static let pipeline = """
     version: 1

@@ -93,7 +93,7 @@ struct PrivateFileTests {
 }
 
 /// What a server can make a terminal do.
-@Suite("Text of a server on a terminal", .enabled(if: Python.isThere), .timeLimit(.minutes(10)))
+@Suite("Text of a server on a terminal", .needsPython, .timeLimit(.minutes(10)))
 struct TerminalOutputTests {
   /// CSI as one character, a right-to-left override, a line separator, an isolate, a mark.
   private static let hostile = "a\u{9b}31mb\u{202e}c\u{2028}d\u{2066}e\u{200f}f\u{85}g\u{e9}"

@@ -5,9 +5,7 @@ import Testing
 
 @Suite("gqlrun profile", .timeLimit(.minutes(10)))
 struct ProfileCommandTests {
-  @Test(
-    "fetched responses take the connection options of gqlrun run",
-    .enabled(if: Python.isThere, "there is no python3"))
+  @Test("fetched responses take the connection options of gqlrun run", .needsPython)
   func connection() async throws {
     let folder = try Folder()
     guard try await Front.certificates(in: folder) else { return }

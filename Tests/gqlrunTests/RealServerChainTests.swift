@@ -2,9 +2,7 @@ import Foundation
 import Testing
 
 /// Persisted queries, GET and tokens against a server that is not ours; see ``RealServerTests``.
-@Suite(
-  "Chains against a real server", .serialized, .timeLimit(.minutes(10)),
-  .enabled(if: RealServer.origin != nil, "set GQLRUN_TEST_SERVER to run these"))
+@Suite("Chains against a real server", .serialized, .timeLimit(.minutes(10)), .needsRealServer)
 struct RealServerChainTests {
   private static func pipeline(_ entries: String, method: String = "POST") -> String {
     """

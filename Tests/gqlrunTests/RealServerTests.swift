@@ -8,9 +8,7 @@ enum RealServer {
 
 /// Runs against a server that is not ours. `GQLRUN_TEST_SERVER` is its address, such as
 /// `http://127.0.0.1:8017`; it has the schema of the benchmark's feed.
-@Suite(
-  "Against a real server", .serialized, .timeLimit(.minutes(10)),
-  .enabled(if: RealServer.origin != nil, "set GQLRUN_TEST_SERVER to run these"))
+@Suite("Against a real server", .serialized, .timeLimit(.minutes(10)), .needsRealServer)
 struct RealServerTests {
   private static let feed = """
     query Feed($first: Int!, $after: String) {

@@ -146,7 +146,7 @@ struct RequestOptionsTests {
 
   @Test(
     "certificates and sockets are used, whichever command connects",
-    .enabled(if: Python.isThere, "there is no python3"), arguments: senders)
+    .needsPython, arguments: senders)
   func connections(_ sender: Sender) async throws {
     let folder = try Self.folder()
     guard try await Front.certificates(in: folder) else { return }
@@ -167,10 +167,7 @@ struct RequestOptionsTests {
     }
   }
 
-  @Test(
-    "a worker has the options, too",
-    .enabled(
-      if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+  @Test("a worker has the options, too", .needsPostgres)
   func worker() async throws {
     let postgres = try PostgresServer.shared.get()
     let (schema, database) = postgres.newSchema()

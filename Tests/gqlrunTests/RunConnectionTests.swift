@@ -4,9 +4,7 @@ import Testing
 
 @testable import gqlrun
 
-@Suite(
-  "The connection of gqlrun run", .enabled(if: Python.isThere, "there is no python3"),
-  .timeLimit(.minutes(10)))
+@Suite("The connection of gqlrun run", .needsPython, .timeLimit(.minutes(10)))
 struct RunConnectionTests {
   private static let run = #""$GQLRUN" run germany.graphql --timeout 5m"#
 

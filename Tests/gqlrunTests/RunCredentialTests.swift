@@ -105,9 +105,7 @@ struct RunCredentialTests {
     #expect(try await sent(["-n"], in: folder, home).result.errors == "")
   }
 
-  @Test(
-    "a password of .netrc is not sent to another host after a redirect",
-    .enabled(if: Python.isThere, "there is no python3"))
+  @Test("a password of .netrc is not sent to another host after a redirect", .needsPython)
   func netrcAfterRedirect() async throws {
     let folder = try Folder()
     try folder.write("machine localhost login me password \(Self.token)\n", to: ".netrc")

@@ -3,9 +3,7 @@ import GQLRunDemoServer
 import Testing
 
 /// Tokens that several processes share, and that end while a batch runs.
-@Suite(
-  "Tokens and processes", .timeLimit(.minutes(10)),
-  .enabled(if: Python.isThere, "there is no python3"))
+@Suite("Tokens and processes", .timeLimit(.minutes(10)), .needsPython)
 struct TokenProcessTests {
   /// A server that gives tokens, and takes each refresh token once only. It writes its port into the
   /// pipe that it is given, and a line for each request on standard output.

@@ -8,9 +8,7 @@ import Testing
 struct UploadTests {
   private static let attach = "mutation Attach($file: Upload!) { attach(file: $file) { sha256 } }"
 
-  @Test(
-    "memory does not grow with the file, and the server receives what was sent",
-    .enabled(if: Python.isThere, "there is no python3"))
+  @Test("memory does not grow with the file, and the server receives what was sent", .needsPython)
   func memory() async throws {
     let script = Repository.root + "/Tests/Uploads/upload.py"
     let result = try await Program.shell(
@@ -19,9 +17,7 @@ struct UploadTests {
   }
 }
 
-@Suite(
-  "Uploads to a form server", .enabled(if: Python.isThere, "there is no python3"),
-  .timeLimit(.minutes(10)))
+@Suite("Uploads to a form server", .needsPython, .timeLimit(.minutes(10)))
 struct FormUploadTests {
   private static let attach = "mutation Attach($i: In!) { attach(i: $i) }"
   private static let run =
@@ -173,9 +169,7 @@ private enum FormServer {
 }
 
 /// Uploads to a server that is not ours; see ``RealServerTests``.
-@Suite(
-  "Uploads to a real server", .timeLimit(.minutes(10)),
-  .enabled(if: RealServer.origin != nil, "set GQLRUN_TEST_SERVER to run these"))
+@Suite("Uploads to a real server", .timeLimit(.minutes(10)), .needsRealServer)
 struct RealServerUploadTests {
   private static let one =
     "mutation One($file: Upload!) { uploadFile(file: $file) { filename contentType size sha256 } }"

@@ -92,8 +92,7 @@ struct ExtractTests {
 
   @Test(
     "a PostgreSQL database has the tables, and the next run requests what has changed since",
-    .enabled(
-      if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+    .needsPostgres)
   func postgres() async throws {
     let bench = try QueueBench()
     try await Self.withClient { client in
@@ -141,10 +140,7 @@ struct ExtractTests {
     #expect(runs.count { $0.hasSuffix(".journal") } == 2)
   }
 
-  @Test(
-    "a run of another document in a database is not continued, either",
-    .enabled(
-      if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+  @Test("a run of another document in a database is not continued, either", .needsPostgres)
   func editedInDatabase() async throws {
     let bench = try QueueBench()
     try await Self.edit(.postgres(bench.url))

@@ -7,10 +7,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite(
-  "Rows in the tables of operations in PostgreSQL",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("Rows in the tables of operations in PostgreSQL", .needsPostgres)
 struct TableQueueSinkTests {
   private let bench: QueueBench
 

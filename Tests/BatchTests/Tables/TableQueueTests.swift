@@ -1,14 +1,10 @@
 import GQLRunPipeline
 import GQLRunPostgres
-import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunBatch
 
-@Suite(
-  "Tables of a queue",
-  .enabled(
-    if: PostgresServer.isInstalled, "PostgreSQL is not installed: apt-get install postgresql"))
+@Suite("Tables of a queue", .needsPostgres)
 struct TableQueueTests {
   private static let shop = Shop(orders: [5, 0, 2, 7, 1, 3, 9, 4])
 

@@ -130,11 +130,9 @@ struct CompletionTests {
 
   // MARK: Shells
 
+  /// Whether lines can be typed into a shell, which a Python program does.
   private static func isThere(_ shell: String) -> Bool {
-    Python.isThere
-      && ["/bin", "/usr/bin", "/usr/local/bin"].contains {
-        FileManager.default.isExecutableFile(atPath: "\($0)/\(shell)")
-      }
+    Program.isInstalled("python3") && Program.isInstalled(shell)
   }
 
   /// A folder with files whose names need quotes.

@@ -41,19 +41,13 @@ struct ManualPageTests {
     }
   }
 
-  private static func isThere(_ program: String) -> Bool {
-    ["/usr/bin", "/usr/local/bin", "/bin"].contains {
-      FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
-    }
-  }
-
   @Test(
     "man, groff and mandoc format all pages without a warning",
     arguments: [
       ("man", "man --warnings -E UTF-8 -l \"$page\" 2>&1 >formatted"),
       ("groff", "groff -ww -man -Tutf8 \"$page\" 2>&1 >formatted"),
       ("mandoc", "mandoc -T lint -W style \"$page\"; mandoc \"$page\" >formatted"),
-    ].filter { isThere($0.0) })
+    ].filter { Program.isInstalled($0.0) })
   func formatters(_ name: String, _ line: String) async throws {
     let folder = try Folder()
     let made = try await Program.run(["manual", "pages"], in: folder)
@@ -66,7 +60,9 @@ struct ManualPageTests {
     #expect(result.output == "\(Self.pages.count) pages\n", "\(result)")
   }
 
-  @Test("text with special meaning for roff is printed as it is", .enabled(if: isThere("mandoc")))
+  @Test(
+    "text with special meaning for roff is printed as it is",
+    .enabled(if: Program.isInstalled("mandoc")))
   func escapes() async throws {
     let folder = try Folder()
     let text = #".a 'quoted' \n `x` ~/y ^z --option "double" ${exec:…} •"#

@@ -5,9 +5,7 @@ import GQLRunTestSupport
 import Testing
 
 /// The program, and a collector that checks what it receives: `Tests/Telemetry/collector.py`.
-@Suite(
-  "Telemetry of the program", .enabled(if: Python.isThere, "there is no python3"),
-  .timeLimit(.minutes(10)))
+@Suite("Telemetry of the program", .needsPython, .timeLimit(.minutes(10)))
 struct ProgramTelemetryTests {
   private static let canary = "canary-81f3ab"
 
