@@ -104,6 +104,13 @@ struct TableRun {
     return outcome
   }
 
+  /// Commits the outcome of a page of a task.
+  func commit(
+    _ item: TaskItem, page: Int = 1, rows: [TableRow], _ state: TaskState = .running
+  ) async throws {
+    try await store.commit([outcome(item, page: page, rows: rows, state)])
+  }
+
   /// Ends the process as a crash would, between two steps.
   func cut() async {
     await store.abandon()

@@ -89,10 +89,8 @@ struct TableSinkTests {
     let item = try await run.claim()
     var empty = TableBench.order(2, of: 1)
     empty.cells = [.number(JSONNumber(2)), nil, .null]
-    try await run.store.commit([
-      run.outcome(
-        item, rows: [TableBench.customer(1), TableBench.order(1, of: 1), empty], .done)
-    ])
+    try await run.commit(
+      item, rows: [TableBench.customer(1), TableBench.order(1, of: 1), empty], .done)
     try await run.finish()
     #expect(
       try location.values(
@@ -117,7 +115,7 @@ struct TableSinkTests {
     order.cells[1] = try .number(#require(JSONNumber(text: text)))
     let rows = [TableBench.customer(1), order]
     if isExact {
-      try await run.store.commit([run.outcome(run.claim(), rows: rows, .done)])
+      try await run.commit(run.claim(), rows: rows, .done)
       try await run.finish()
       #expect(
         try location.values("SELECT CAST(total AS TEXT) FROM customers_orders", in: "o.db")
@@ -133,12 +131,10 @@ struct TableSinkTests {
 
   @Test("files have the columns in the order of the table, and a header in CSV")
   func files() async throws {
-    for target in [Self.csv, Self.ndjson] {
-      let run = try await run(target, journal: "\(target.hashValue).journal")
+    for (target, journal) in [(Self.csv, "a.journal"), (Self.ndjson, "b.journal")] {
+      let run = try await run(target, journal: journal)
       let item = try await run.claim()
-      try await run.store.commit([
-        run.outcome(item, rows: [TableBench.customer(1), TableBench.order(1, of: 1)], .done)
-      ])
+      try await run.commit(item, rows: [TableBench.customer(1), TableBench.order(1, of: 1)], .done)
       try await run.finish()
     }
     #expect(
@@ -170,7 +166,7 @@ struct TableSinkTests {
       """, in: "o.db")
     let run = try await run(Self.database)
     let item = try await run.claim()
-    try await run.store.commit([run.outcome(item, rows: [TableBench.customer(1)], .done)])
+    try await run.commit(item, rows: [TableBench.customer(1)], .done)
     #expect(try run.counts()[0] == Counts(records: 1))
     try await run.finish()
     #expect(
@@ -204,14 +200,9 @@ struct TableSinkTests {
     let run = try await run(target)
     let item = try await run.claim()
     let first = [TableBench.customer(1), TableBench.order(1, of: 1), TableBench.order(2, of: 1)]
-    try await run.store.commit([
-      run.outcome(item, rows: first + [TableBench.order(1, of: 1, total: 8)])
-    ])
-    try await run.store.commit([
-      run.outcome(
-        item, page: 2,
-        rows: [TableBench.customer(1, name: "b"), TableBench.order(3, of: 1)], .done)
-    ])
+    try await run.commit(item, rows: first + [TableBench.order(1, of: 1, total: 8)])
+    try await run.commit(
+      item, page: 2, rows: [TableBench.customer(1, name: "b"), TableBench.order(3, of: 1)], .done)
     #expect(
       try run.counts() == [Counts(records: 1, repeated: 1), Counts(records: 3, repeated: 1)])
     #expect(run.store.progress.counters.repeated == 2)
@@ -285,9 +276,9 @@ struct TableSinkTests {
     let run = try await run(target)
     let item = try await run.claim()
     let rows = Self.distinctTexts.flatMap { [Self.customer($0), Self.order($0, of: $0)] }
-    try await run.store.commit([run.outcome(item, rows: rows)])
+    try await run.commit(item, rows: rows)
     #expect(try run.counts() == [Counts(records: 5), Counts(records: 5)])
-    try await run.store.commit([run.outcome(item, page: 2, rows: rows, .done)])
+    try await run.commit(item, page: 2, rows: rows, .done)
     #expect(run.store.refusal(of: item) == nil)
     #expect(
       try run.counts() == [Counts(records: 5, repeated: 5), Counts(records: 5, repeated: 5)])
@@ -299,12 +290,9 @@ struct TableSinkTests {
     let run = try await run(target)
     let item = try await run.claim()
     let parents = Self.distinctTexts.prefix(2)
-    try await run.store.commit([
-      run.outcome(item, rows: parents.map { Self.customer($0) } + [Self.order("o", of: parents[0])])
-    ])
-    try await run.store.commit([
-      run.outcome(item, page: 2, rows: [Self.order("o", of: parents[1])])
-    ])
+    try await run.commit(
+      item, rows: parents.map { Self.customer($0) } + [Self.order("o", of: parents[0])])
+    try await run.commit(item, page: 2, rows: [Self.order("o", of: parents[1])])
     #expect(run.store.refusal(of: item) != nil)
     await run.cut()
   }
@@ -318,7 +306,7 @@ struct TableSinkTests {
       TableBench.customer(1), TableBench.customer(2), TableBench.order(1, of: 1),
       TableBench.order(1, of: 2), TableBench.order(1, of: 1),
     ]
-    try await run.store.commit([run.outcome(item, rows: rows, .done)])
+    try await run.commit(item, rows: rows, .done)
     #expect(try run.counts()[1] == Counts(records: 2, repeated: 1))
     try await run.finish()
     #expect(
@@ -345,17 +333,15 @@ struct TableSinkTests {
   func moved() async throws {
     let first = try await run(Self.database)
     let rows = [TableBench.customer(1), TableBench.customer(2), TableBench.order(1, of: 1)]
-    try await first.store.commit([first.outcome(first.claim(), rows: rows, .done)])
+    try await first.commit(first.claim(), rows: rows, .done)
     try await first.finish()
     let second = try await run(Self.database, journal: "b.journal")
     let item = try await second.claim()
     let moved = [TableBench.customer(2, name: "b"), TableBench.order(1, of: 2, total: 9)]
-    try await second.store.commit([second.outcome(item, rows: moved)])
+    try await second.commit(item, rows: moved)
     #expect(try second.counts() == [Counts(records: 1), Counts(records: 1)])
     // From now on, it is a row of this run.
-    try await second.store.commit([
-      second.outcome(item, page: 2, rows: [TableBench.order(1, of: 1)])
-    ])
+    try await second.commit(item, page: 2, rows: [TableBench.order(1, of: 1)])
     #expect(second.store.refusal(of: item)?.contains("under `Customer:2`") == true)
     await second.cut()
     #expect(
@@ -375,7 +361,7 @@ struct TableSinkTests {
       run.outcome(item, page: 2, rows: [TableBench.customer(1)]),
     ])
     await #expect(throws: StoppedByStorage.self) {
-      try await run.store.commit([run.outcome(item, page: 3, rows: [TableBench.order(2, of: 9)])])
+      try await run.commit(item, page: 3, rows: [TableBench.order(2, of: 9)])
     }
     await run.cut()
     #expect(try location.values("SELECT _key FROM customers_orders", in: "o.db") == ["Order:1"])
@@ -390,9 +376,7 @@ struct TableSinkTests {
     let path = location.file("a.journal")
     let first = try await run(target)
     let item = try await first.claim()
-    try await first.store.commit([
-      first.outcome(item, rows: [TableBench.customer(1), TableBench.order(1, of: 1)])
-    ])
+    try await first.commit(item, rows: [TableBench.customer(1), TableBench.order(1, of: 1)])
     await first.cut()
     let pages: [[TableRow]] = [
       [TableBench.customer(2), TableBench.order(2, of: 2), TableBench.order(1, of: 1)],
@@ -404,7 +388,7 @@ struct TableSinkTests {
       let lost = try await run(target)
       let item = try await lost.claim()
       #expect(item.record?.cursor == "after 1")
-      try await lost.store.commit([lost.outcome(item, page: 2, rows: pages[0])])
+      try await lost.commit(item, page: 2, rows: pages[0])
       #expect(
         try lost.counts() == [Counts(records: 2), Counts(records: 2, repeated: 1)])
       await lost.cut()
@@ -412,8 +396,8 @@ struct TableSinkTests {
     }
     let last = try await run(target)
     let again = try await last.claim()
-    try await last.store.commit([last.outcome(again, page: 2, rows: pages[0])])
-    try await last.store.commit([last.outcome(again, page: 3, rows: pages[1], .done)])
+    try await last.commit(again, page: 2, rows: pages[0])
+    try await last.commit(again, page: 3, rows: pages[1], .done)
     #expect(try last.counts() == [Counts(records: 2), Counts(records: 3, repeated: 2)])
     try await last.finish()
     #expect(try rows("customers", target) == ["Customer:1 -", "Customer:2 -"])
@@ -426,17 +410,13 @@ struct TableSinkTests {
   @Test("a second parent is found after a crash, too", arguments: targets)
   func secondParentAfterCrash(_ target: String) async throws {
     let first = try await run(target)
-    try await first.store.commit([
-      first.outcome(
-        first.claim(),
-        rows: [TableBench.customer(1), TableBench.customer(2), TableBench.order(1, of: 1)])
-    ])
+    try await first.commit(
+      first.claim(),
+      rows: [TableBench.customer(1), TableBench.customer(2), TableBench.order(1, of: 1)])
     await first.cut()
     let second = try await run(target)
     let item = try await second.claim()
-    try await second.store.commit([
-      second.outcome(item, page: 2, rows: [TableBench.order(1, of: 2)])
-    ])
+    try await second.commit(item, page: 2, rows: [TableBench.order(1, of: 2)])
     #expect(second.store.refusal(of: item)?.contains("has `Order:1` under `Customer:1`") == true)
     await second.cut()
   }
@@ -459,7 +439,7 @@ struct TableSinkTests {
     try await failed.finish()
     #expect(try first.manifest.sinceValues(nil).isEmpty)
     let last = try await run(tables, keys: ["a", "b"])
-    try await last.store.commit([last.outcome(last.claim(), rows: [], .done)])
+    try await last.commit(last.claim(), rows: [], .done)
     guard case .none = try await last.store.claim() else {
       Issue.record("there is a third task")
       return
@@ -471,9 +451,7 @@ struct TableSinkTests {
   @Test("a journal and a database of the version before are continued")
   func older() async throws {
     let first = try await run(Self.database)
-    try await first.store.commit([
-      first.outcome(first.claim(), rows: [TableBench.customer(1)])
-    ])
+    try await first.commit(first.claim(), rows: [TableBench.customer(1)])
     await first.cut()
     try location.execute(
       "ALTER TABLE outputs DROP COLUMN repeated; DROP TABLE row_keys; DROP TABLE cursors; PRAGMA user_version = 4",
@@ -486,9 +464,7 @@ struct TableSinkTests {
     reader.close()
     let second = try await run(Self.database)
     let item = try await second.claim()
-    try await second.store.commit([
-      second.outcome(item, page: 2, rows: [TableBench.customer(2)], .done)
-    ])
+    try await second.commit(item, page: 2, rows: [TableBench.customer(2)], .done)
     #expect(try second.counts()[0].records == 2)
     try await second.finish()
     #expect(try rows("customers", Self.database) == ["Customer:1 -", "Customer:2 -"])
@@ -497,9 +473,7 @@ struct TableSinkTests {
   @Test("a table that was changed since is refused, and so are other tables of the manifest")
   func refusedResume() async throws {
     let first = try await run(Self.database)
-    try await first.store.commit([
-      first.outcome(first.claim(), rows: [TableBench.customer(1), TableBench.customer(2)])
-    ])
+    try await first.commit(first.claim(), rows: [TableBench.customer(1), TableBench.customer(2)])
     await first.cut()
     let renamed = await #expect(throws: StoppedByStorage.self) {
       _ = try await run(Self.database + ", as: { customers_orders: orders }")
