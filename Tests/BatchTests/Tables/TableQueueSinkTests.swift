@@ -25,7 +25,7 @@ struct TableQueueSinkTests {
       .sorted { $0.key < $1.key }
   }
 
-  private func outcome(
+  private static func outcome(
     _ item: TaskItem, of manifest: Manifest, page: Int = 1, rows: [TableRow],
     _ state: TaskState = .running
   ) throws -> Outcome {
@@ -38,6 +38,39 @@ struct TableQueueSinkTests {
     var outcome = Outcome(update: update, operation: 0)
     outcome.pieces = try SinkPlan(manifest).pieces(of: rows, operation: 0)
     return outcome
+  }
+
+  /// A worker with the tasks that it has claimed.
+  private struct Work {
+    let manifest: Manifest
+    let claims: [TaskItem]
+    let stage: QueueStage
+    let leases: LeaseTable
+
+    /// Commits the outcome of a page of a task.
+    @discardableResult
+    func commit(
+      _ item: TaskItem, page: Int = 1, rows: [TableRow], _ state: TaskState = .running
+    ) async throws -> SinkChange {
+      try await stage.commit([
+        TableQueueSinkTests.outcome(item, of: manifest, page: page, rows: rows, state)
+      ])
+    }
+  }
+
+  /// Begins a run with two tasks, and claims some of them.
+  private func begun(_ tables: String = "to: postgres", claims count: Int = 1) async throws -> Work
+  {
+    let manifest = try manifest(tables)
+    try bench.begin(manifest)
+    return try await work(on: manifest, claims: count)
+  }
+
+  private func work(on manifest: Manifest, claims count: Int) async throws -> Work {
+    let worker = try bench.worker(manifest)
+    let claims = try claim(worker, count)
+    let (stage, leases) = try await bench.stage(manifest, worker, claims)
+    return Work(manifest: manifest, claims: claims, stage: stage, leases: leases)
   }
 
   /// The values of the first column of a query.
@@ -105,17 +138,11 @@ struct TableQueueSinkTests {
     try bench.begin(manifest)
     try bench.connection.run("DROP TABLE customers_orders")
     try bench.connection.run("ALTER TABLE customers DROP COLUMN score")
-    let worker = try bench.worker(manifest)
-    let claims = try claim(worker, 2)
-    let (stage, _) = try await bench.stage(manifest, worker, claims)
-    try await stage.commit([
-      outcome(
-        claims[0], of: manifest,
-        rows: [TableBench.customer(1, of: "a"), TableBench.order(1, of: 1)],
-        .done)
-    ])
-    #expect(await stage.tableCounts().map(\.records) == [1, 1])
-    await stage.close()
+    let work = try await work(on: manifest, claims: 2)
+    try await work.commit(
+      work.claims[0], rows: [TableBench.customer(1, of: "a"), TableBench.order(1, of: 1)], .done)
+    #expect(await work.stage.tableCounts().map(\.records) == [1, 1])
+    await work.stage.close()
     #expect(
       try values("SELECT concat_ws(' ', name, active, score, tags->>0) FROM customers")
         == ["a t 1.5 x, y"])
@@ -126,28 +153,20 @@ struct TableQueueSinkTests {
 
   @Test("a row that comes again is one row, and counts as repeated")
   func repeated() async throws {
-    let manifest = try manifest()
-    try bench.begin(manifest)
-    let worker = try bench.worker(manifest)
-    let claims = try claim(worker, 1)
-    let (stage, _) = try await bench.stage(manifest, worker, claims)
+    let work = try await begun()
     let customer = TableBench.customer(1, of: "a")
-    let change = try await stage.commit([
-      outcome(
-        claims[0], of: manifest,
-        rows: [customer, TableBench.order(1, of: 1), TableBench.order(1, of: 1, total: 8)])
-    ])
+    let change = try await work.commit(
+      work.claims[0],
+      rows: [customer, TableBench.order(1, of: 1), TableBench.order(1, of: 1, total: 8)])
     #expect(change.repeated == 1)
-    let next = try await stage.commit([
-      outcome(
-        claims[0], of: manifest, page: 2, rows: [customer, TableBench.order(2, of: 1)], .done)
-    ])
+    let next = try await work.commit(
+      work.claims[0], page: 2, rows: [customer, TableBench.order(2, of: 1)], .done)
     #expect(next.repeated == 1)
     #expect(
-      await stage.tableCounts() == [
+      await work.stage.tableCounts() == [
         TableSink.Counts(records: 1, repeated: 1), TableSink.Counts(records: 2, repeated: 1),
       ])
-    await stage.close()
+    await work.stage.close()
     #expect(try values("SELECT total::text FROM customers_orders ORDER BY _key") == ["8", "7"])
   }
 
@@ -164,20 +183,20 @@ struct TableQueueSinkTests {
       hasOneWorker ? (first, LeaseTable()) : try await bench.stage(manifest, two, [claims[1]])
     let (key, other) = (claims[0].key, claims[1].key)
     try await first.commit([
-      outcome(claims[0], of: manifest, rows: [TableBench.customer(1, of: key)], .done)
+      Self.outcome(claims[0], of: manifest, rows: [TableBench.customer(1, of: key)], .done)
     ])
     try await second.commit([
-      outcome(claims[1], of: manifest, rows: [TableBench.customer(2, of: other)])
+      Self.outcome(claims[1], of: manifest, rows: [TableBench.customer(2, of: other)])
     ])
     let wrong = [TableBench.customer(3, of: other), TableBench.customer(1, of: other)]
     let change = try await second.commit([
-      outcome(claims[1], of: manifest, page: 2, rows: wrong)
+      Self.outcome(claims[1], of: manifest, page: 2, rows: wrong)
     ])
     let message = try #require(change.refused[claims[1].id]?.message)
     #expect(
       message.contains("has `Customer:1` under `\(key)`, and it is under `\(other)`, too"),
       "\(message)")
-    try await second.commit([outcome(claims[1], of: manifest, page: 3, rows: wrong, .done)])
+    try await second.commit([Self.outcome(claims[1], of: manifest, page: 3, rows: wrong, .done)])
     await first.close()
     await second.close()
     #expect(
@@ -200,15 +219,16 @@ struct TableQueueSinkTests {
     let other = claims[1].key
     let wrong = [TableBench.customer(1, of: other)]
     try await stage.commit([
-      outcome(claims[0], of: manifest, rows: [TableBench.customer(1, of: claims[0].key)], .done),
-      outcome(claims[1], of: manifest, rows: wrong, .done),
+      Self.outcome(
+        claims[0], of: manifest, rows: [TableBench.customer(1, of: claims[0].key)], .done),
+      Self.outcome(claims[1], of: manifest, rows: wrong, .done),
     ])
     #expect(try bench.counts() == ["done": 1, "failed": 1])
     _ = try TaskResolution(.retry, of: .failed, user: "test", time: 1).apply(to: manifest)
     try bench.connection.run("DELETE FROM customers")
     let again = try #require(try claim(worker).first)
     leases.add(again.id, again.lease)
-    let change = try await stage.commit([outcome(again, of: manifest, rows: wrong, .done)])
+    let change = try await stage.commit([Self.outcome(again, of: manifest, rows: wrong, .done)])
     #expect(change.refused.isEmpty)
     await stage.close()
     #expect(try bench.counts() == ["done": 2])
@@ -217,41 +237,27 @@ struct TableQueueSinkTests {
 
   @Test("keys are distinct if their bytes are: `é` as one scalar and as two")
   func distinctKeys() async throws {
-    let manifest = try manifest()
-    try bench.begin(manifest)
-    let worker = try bench.worker(manifest)
-    let claims = try claim(worker, 1)
-    let (stage, _) = try await bench.stage(manifest, worker, claims)
+    let work = try await begun()
     let rows = ["caf\u{E9}", "cafe\u{301}"].map { key in
-      var row = TableBench.customer(1, of: claims[0].key)
+      var row = TableBench.customer(1, of: work.claims[0].key)
       row.key = key
       return row
     }
-    for page in 1...2 {
-      try await stage.commit([outcome(claims[0], of: manifest, page: page, rows: rows)])
-    }
-    #expect(await stage.tableCounts()[0] == TableSink.Counts(records: 2, repeated: 2))
-    await stage.close()
+    for page in 1...2 { try await work.commit(work.claims[0], page: page, rows: rows) }
+    #expect(await work.stage.tableCounts()[0] == TableSink.Counts(records: 2, repeated: 2))
+    await work.stage.close()
     #expect(try values("SELECT count(*)::text FROM customers") == ["2"])
   }
 
   @Test("a shared table has a row for each parent")
   func shared() async throws {
-    let manifest = try manifest("to: postgres, shared: [customers]")
-    try bench.begin(manifest)
-    let worker = try bench.worker(manifest)
-    let claims = try claim(worker, 2)
-    let (stage, _) = try await bench.stage(manifest, worker, claims)
-    for claim in claims {
-      try await stage.commit([
-        outcome(
-          claim, of: manifest,
-          rows: [TableBench.customer(1, of: claim.key), TableBench.customer(1, of: claim.key)],
-          .done)
-      ])
+    let work = try await begun("to: postgres, shared: [customers]", claims: 2)
+    for claim in work.claims {
+      let customer = TableBench.customer(1, of: claim.key)
+      try await work.commit(claim, rows: [customer, customer], .done)
     }
-    #expect(await stage.tableCounts()[0] == TableSink.Counts(records: 2, repeated: 2))
-    await stage.close()
+    #expect(await work.stage.tableCounts()[0] == TableSink.Counts(records: 2, repeated: 2))
+    await work.stage.close()
     #expect(try values("SELECT _parent FROM customers ORDER BY _parent") == ["a", "b"])
     #expect(try bench.counts() == ["done": 2])
   }
@@ -262,15 +268,11 @@ struct TableQueueSinkTests {
     for (index, key) in ["a", "b"].enumerated() {
       _ = try BatchQueue(manifest).initialize(beginsNew: true)
       _ = try BatchQueue(manifest).enqueue()
-      let worker = try bench.worker(manifest)
-      let claims = try claim(worker, 2)
-      let (stage, _) = try await bench.stage(manifest, worker, claims)
-      let change = try await stage.commit([
-        outcome(
-          claims[index], of: manifest, rows: [TableBench.customer(1, of: key)], .done)
-      ])
+      let work = try await work(on: manifest, claims: 2)
+      let change = try await work.commit(
+        work.claims[index], rows: [TableBench.customer(1, of: key)], .done)
       #expect(change.refused.isEmpty && change.repeated == 0)
-      await stage.close()
+      await work.stage.close()
     }
     #expect(try values("SELECT _parent FROM customers") == ["b"])
   }
@@ -302,49 +304,41 @@ struct TableQueueSinkTests {
 
   @Test("a real number is stored as the double that it is, and no worker ends because of it")
   func reals() async throws {
-    let manifest = try manifest()
-    try bench.begin(manifest)
-    let worker = try bench.worker(manifest)
-    let claims = try claim(worker)
-    let (stage, _) = try await bench.stage(manifest, worker, claims)
+    let work = try await begun()
     let texts = ["1e-400", "5e-324", "0.1", "1E+2", "-0.30000000000000004"]
     let rows = try texts.enumerated().map { index, text in
-      var row = TableBench.customer(index, of: claims[0].key)
+      var row = TableBench.customer(index, of: work.claims[0].key)
       row.cells[3] = try .number(#require(JSONNumber(text: text)))
       return row
     }
-    try await stage.commit([outcome(claims[0], of: manifest, rows: rows, .done)])
-    await stage.close()
+    try await work.commit(work.claims[0], rows: rows, .done)
+    await work.stage.close()
     #expect(
       try values("SELECT score::text FROM customers ORDER BY _key")
         == ["0", "5e-324", "0.1", "100", "-0.30000000000000004"])
     var infinite = TableBench.customer(1)
     infinite.cells[3] = try .number(#require(JSONNumber(text: "1e400")))
     let error = #expect(throws: TaskProblem.self) {
-      try SinkPlan(manifest).pieces(of: [infinite], operation: 0)
+      try SinkPlan(work.manifest).pieces(of: [infinite], operation: 0)
     }
     #expect(error?.message.contains("`score`") == true)
   }
 
   @Test("keys are stored up to the length that PostgreSQL indexes, and longer ones fail their task")
   func longKeys() async throws {
-    let manifest = try manifest("to: postgres, shared: [customers]")
-    try bench.begin(manifest)
-    let worker = try bench.worker(manifest)
-    let claims = try claim(worker)
-    let (stage, _) = try await bench.stage(manifest, worker, claims)
+    let work = try await begun("to: postgres, shared: [customers]")
     // Without repetitions, which PostgreSQL would compress.
     var random = SeededRandom(7)
     let text = String(
       (0..<2_600).map { _ in Character(UnicodeScalar(UInt8(33 + random.upTo(90)))) })
     var row = TableBench.customer(1, of: "k")
     row.key = String(text.dropLast())
-    try await stage.commit([outcome(claims[0], of: manifest, rows: [row], .done)])
-    await stage.close()
+    try await work.commit(work.claims[0], rows: [row], .done)
+    await work.stage.close()
     #expect(try values("SELECT length(_key)::text FROM customers") == ["2599"])
     row.key = text
     let error = #expect(throws: TaskProblem.self) {
-      try SinkPlan(manifest).pieces(of: [row], operation: 0)
+      try SinkPlan(work.manifest).pieces(of: [row], operation: 0)
     }
     #expect(error?.message.contains("have 2601 bytes") == true, "\(error?.message ?? "")")
   }
@@ -363,7 +357,7 @@ struct TableQueueSinkTests {
       let (stage, _) = try await bench.stage(manifest, worker, claims)
       let key = claims[0].key
       let row = TableBench.customer(value == "m" ? 1 : 2, of: key, name: value)
-      var outcome = try self.outcome(claims[0], of: manifest, rows: [row], .done)
+      var outcome = try Self.outcome(claims[0], of: manifest, rows: [row], .done)
       outcome.bookmarks = [(bookmark, .max, .string(value))]
       try await stage.commit([outcome])
       await stage.close()
