@@ -43,8 +43,8 @@ struct QueueSchemaTests {
       { _ = try queue.initialize() }, { _ = try queue.enqueue() }, { _ = try queue.status() },
     ] {
       let error = #expect(throws: JournalError.self, performing: action)
-      let message = error?.description ?? ""
-      #expect(message.contains("newer gqlrun (version \(newer) of its tables"))
+      let message = "newer gqlrun (version \(newer) of its tables"
+      #expect(error?.description.contains(message) == true)
     }
     #expect(try bench.counts() == ["queued": 1])
   }
@@ -85,22 +85,21 @@ struct QueueSchemaTests {
     let bench = try QueueBench()
     let queue = try BatchQueue(bench.manifest(1))
     let error = #expect(throws: JournalError.self) { try queue.status() }
-    let message = error?.description ?? ""
-    #expect(message.contains("gqlrun batch init"))
+    #expect(error?.description.contains("gqlrun batch init") == true)
   }
 
   @Test(
     "a worker with another manifest is refused",
     arguments: [
-      ("emit: user", "{{row.id}}"), ("expect: [\"errors == null\"]", "{{row.id}}"),
-      ("", "U{{row.id}}"),
+      ("", "emit: user", "{{row.id}}"), ("", "expect: [\"errors == null\"]", "{{row.id}}"),
+      ("", "", "U{{row.id}}"),
+      ("emit: user", "emit: user\n    columns: [row.id, login]", "{{row.id}}"),
     ])
-  func otherManifest(operation: String, id: String) throws {
-    let (bench, _) = try QueueBench.begun(1)
+  func otherManifest(before: String, operation: String, id: String) throws {
+    let (bench, _) = try QueueBench.begun(1, operation: before)
     let other = try bench.manifest(1, operation: operation, variables: "{ id: \"\(id)\" }")
     let error = #expect(throws: JournalError.self) { try BatchQueue(other).enqueue() }
-    let message = error?.description ?? ""
-    #expect(message.contains("--new"))
+    #expect(error?.description.contains("--new") == true)
   }
 
   @Test("a run that an older version began continues")

@@ -4,6 +4,7 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunPostgres
+import GQLRunSupport
 import GQLRunTestSupport
 import Testing
 
@@ -457,12 +458,12 @@ struct QueueTests {
       try $0.run("COMMIT")
       return
     }
-    let end = Flag()
+    let hasEnded = Locked(false)
     Task {
       _ = try? await worker.value
-      await end.set()
+      hasEnded.withLock { $0 = true }
     }
-    while await !end.isSet {
+    while !hasEnded.withLock({ $0 }) {
       // The clock runs, and heartbeats have the time of a statement.
       clock.advance(by: .milliseconds(100))
       _ = try bench.counts()
@@ -509,10 +510,4 @@ struct QueueTests {
     #expect(error?.description.hasSuffix("does not exist (\(state))") == true, "\(error as Any)")
     #expect(clock.now() == start)
   }
-}
-
-private actor Flag {
-  private(set) var isSet = false
-
-  func set() { isSet = true }
 }

@@ -146,18 +146,6 @@ struct ResumeTests {
     }
   }
 
-  @Test("an output that is shorter than its journal records is reported, not filled up")
-  func shortened() async throws {
-    try await Bench.withServer(Self.yaml, in: location) { manifest, _ in
-      _ = try await Bench.run(manifest, control: RunControl(), stopAt: 50)
-      try location.write("", to: "o.ndjson.part")
-      let error = await #expect(throws: StoppedByStorage.self) {
-        _ = try await Bench.run(manifest, Bench.resuming)
-      }
-      #expect(error?.message.contains("shorter than") == true)
-    }
-  }
-
   @Test("--resume without a journal simply starts")
   func starts() async throws {
     try await DemoServer.withServer { server in

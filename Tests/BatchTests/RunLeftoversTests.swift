@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunPipeline
+import GQLRunSupport
 import Testing
 
 @testable import GQLRunBatch
@@ -151,14 +152,18 @@ struct RunLeftoversTests {
   func underWay() async throws {
     let manifest = try manifest()
     try await interrupt(manifest)
-    let found = Found()
+    let found = Locked<RunLeftovers?>(nil)
     let transport = RowTransport(answer: { row, _ in
-      if row == 5 { await found.set(try RunLeftovers(manifest, includingNewest: true)) }
+      if row == 5 {
+        let leftovers = try RunLeftovers(manifest, includingNewest: true)
+        found.withLock { $0 = leftovers }
+      }
       return nil
     })
     let summary = try await Bench.run(manifest, transport: transport)
     #expect(summary.counters.done == 30)
-    let leftovers = try #require(await found.value)
+    let value = found.withLock { $0 }
+    let leftovers = try #require(value)
     let older = try #require(journals().first)
     let removable: Set = names(leftovers).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
     #expect(removable == [older, older + ".lock"])
@@ -189,11 +194,5 @@ struct RunLeftoversTests {
     #expect(leftovers.files.count == 4 && leftovers.keptJournals.count == 2)
     try leftovers.remove()
     #expect(try ShardMerge(manifest).tasks == 30)
-  }
-
-  private actor Found {
-    private(set) var value: RunLeftovers?
-
-    func set(_ leftovers: RunLeftovers) { value = leftovers }
   }
 }
