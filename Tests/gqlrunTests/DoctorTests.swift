@@ -317,15 +317,10 @@ private enum LyingServer {
   static func run(
     _ kind: String, _ command: String, _ options: String..., in folder: Folder
   ) async throws -> RunResult {
-    try folder.write(script, to: "liar.py")
     let limit = options.contains("--timeout") ? [] : ["--timeout", "2m"]
+    let options = (options + limit).joined(separator: " ")
     return try await Program.shell(
-      """
-      mkfifo liar.pipe
-      python3 liar.py \(kind) > liar.pipe & liar=$!
-      trap 'kill $liar' EXIT
-      read -r PORT < liar.pipe
-      "$GQLRUN" \(command) http://127.0.0.1:$PORT/graphql \((options + limit).joined(separator: " "))
-      """, in: folder)
+      beside: script, arguments: kind,
+      lines: "\"$GQLRUN\" \(command) http://127.0.0.1:$PORT/graphql \(options)", in: folder)
   }
 }

@@ -160,7 +160,6 @@ struct RequestOptionsTests {
     ] {
       try await DemoServer.withServer { server in
         try? FileManager.default.removeItem(atPath: folder.file("server.sock"))
-        try? FileManager.default.removeItem(atPath: folder.file("front.pipe"))
         let result = try await Front.shell(kind, port: server.port, line, in: folder)
         #expect(server.requestCount > 0, "\(line): \(result)")
       }

@@ -116,8 +116,7 @@ struct RunCredentialTests {
       chain: [{ fetch: { redirects: any-origin } }, response-code, parse]
 
       """, to: "r.pipeline.yaml")
-    try folder.write(
-      #"""
+    let redirecting = #"""
       import http.server, sys
       class H(http.server.BaseHTTPRequestHandler):
           def do_POST(self):
@@ -131,15 +130,12 @@ struct RunCredentialTests {
       s = http.server.HTTPServer(("127.0.0.1", 0), H)
       print(s.server_port, flush=True)
       s.serve_forever()
-      """#, to: "redirect.py")
+      """#
     try await DemoServer.withServer { server in
       let result = try await Program.shell(
-        """
-        mkfifo pipe; python3 redirect.py '\(server.url)' > pipe & other=$!
-        trap 'kill $other' EXIT
-        read -r PORT < pipe
-        HOME=. "$GQLRUN" run germany.graphql -n -p r.pipeline.yaml -e localhost:$PORT/
-        """, in: folder)
+        beside: redirecting, arguments: "'\(server.url)'",
+        lines: #"HOME=. "$GQLRUN" run germany.graphql -n -p r.pipeline.yaml -e localhost:$PORT/"#,
+        in: folder)
       #expect(result.output == RunTests.germany, "\(result)")
       #expect(try folder.text("first").hasPrefix("Basic "))
       #expect(server.requestCount == 1 && server.log.last?.header("Authorization") == nil)

@@ -6,8 +6,6 @@ import Testing
 
 @Suite("gqlrun run --upload", .timeLimit(.minutes(10)))
 struct UploadTests {
-  private static let attach = "mutation Attach($file: Upload!) { attach(file: $file) { sha256 } }"
-
   @Test("memory does not grow with the file, and the server receives what was sent", .needsPython)
   func memory() async throws {
     let script = Repository.root + "/Tests/Uploads/upload.py"
@@ -155,16 +153,8 @@ private enum FormServer {
 
   /// Runs shell lines next to a server; `$SERVER` is its URL.
   static func shell(_ lines: String, in folder: Folder) async throws -> RunResult {
-    try folder.write(script, to: "form.py")
-    return try await Program.shell(
-      """
-      mkfifo form.pipe
-      python3 form.py > form.pipe & form=$!
-      trap 'kill $form' EXIT
-      read -r PORT < form.pipe
-      SERVER=http://127.0.0.1:$PORT/graphql
-      \(lines)
-      """, in: folder)
+    try await Program.shell(
+      beside: script, lines: "SERVER=http://127.0.0.1:$PORT/graphql\n\(lines)", in: folder)
   }
 }
 

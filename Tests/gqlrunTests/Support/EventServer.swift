@@ -71,17 +71,12 @@ enum EventServer {
   /// Runs shell lines next to a server; `$URL` is its endpoint.
   static func shell(_ scripts: String..., line: String, in folder: Folder) async throws -> RunResult
   {
-    try folder.write(script, to: "events.py")
-    let words = scripts.map { "'\($0)'" }.joined(separator: " ")
-    return try await Program.shell(
-      """
-      mkfifo events.pipe
-      python3 events.py \(words) > events.pipe & server=$!
-      trap 'kill $server' EXIT
-      read -r PORT < events.pipe
-      URL=http://127.0.0.1:$PORT/graphql
-      until_in() { until grep -q "$1" "$2" 2> /dev/null; do sleep 0.01; done; }
-      \(line)
-      """, in: folder)
+    try await Program.shell(
+      beside: script, arguments: scripts.map { "'\($0)'" }.joined(separator: " "),
+      lines: """
+        URL=http://127.0.0.1:$PORT/graphql
+        until_in() { until grep -q "$1" "$2" 2> /dev/null; do sleep 0.01; done; }
+        \(line)
+        """, in: folder)
   }
 }

@@ -60,14 +60,7 @@ enum Front {
   static func shell(
     _ kind: String, port: Int, _ line: String, in folder: Folder
   ) async throws -> RunResult {
-    try folder.write(script, to: "front.py")
-    return try await Program.shell(
-      """
-      mkfifo front.pipe
-      python3 front.py \(kind) \(port) > front.pipe & front=$!
-      trap 'kill $front' EXIT
-      read -r FRONT < front.pipe
-      \(line)
-      """, in: folder)
+    try await Program.shell(
+      beside: script, arguments: "\(kind) \(port)", lines: "FRONT=$PORT\n\(line)", in: folder)
   }
 }
