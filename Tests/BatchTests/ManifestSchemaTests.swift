@@ -3,6 +3,7 @@ import GQLRunCache
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunBatch
@@ -11,23 +12,17 @@ import Testing
 struct ManifestSchemaTests {
   private static let validator = SchemaValidator(schema: Manifest.schema)
 
-  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().path
-
   private func errors(_ yaml: String) throws -> [String] {
     Self.validator.errors(of: try YAMLValues.value(of: Array(yaml.utf8), file: "m.batch.yaml"))
   }
 
   /// The manifests of the guide and of the examples.
   private static func manifests() throws -> [String] {
-    let guide = try String(contentsOfFile: root + "/docs/guide-batch.md", encoding: .utf8)
+    let guide = try #require(Repository.text("docs/guide-batch.md"))
     let blocks = guide.components(separatedBy: "```yaml\n").dropFirst().map {
       $0.components(separatedBy: "\n```")[0]
     }
-    let folder = root + "/Examples/batch"
-    let examples = try FileManager.default.contentsOfDirectory(atPath: folder)
-      .filter { $0.hasSuffix(".batch.yaml") }
-      .map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
+    let examples = Repository.files(in: "Examples/batch", suffix: ".batch.yaml").map(\.text)
     return blocks.filter { $0.hasPrefix("version: 1") && $0.contains("\noperations:") } + examples
   }
 

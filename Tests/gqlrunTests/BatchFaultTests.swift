@@ -6,13 +6,6 @@ import Testing
 /// What a batch does when something outside of it fails: signals, files, descriptors, credentials.
 @Suite("gqlrun batch and what can go wrong", .timeLimit(.minutes(10)))
 struct BatchFaultTests {
-  private func folder(_ count: Int) throws -> Folder {
-    let folder = try Folder()
-    try folder.write(BatchTests.users, to: "m.batch.yaml")
-    try folder.write("id\n" + (1...count).map { "U_\($0)\n" }.joined(), to: "ids.csv")
-    return folder
-  }
-
   private func expectAll(_ count: Int, in folder: Folder, _ server: LiveDemoServer) async throws {
     let rest = try await Program.run(
       ["batch", "run", "m.batch.yaml", "--resume", "--endpoint", server.url], in: folder)
@@ -40,7 +33,7 @@ struct BatchFaultTests {
   @Test("a second interrupt ends at once, and --resume finds everything that was written")
   func secondInterrupt() async throws {
     try await DemoServer.withServer { server in
-      let folder = try folder(200)
+      let folder = try BatchTests.folder(200)
       // What is in flight takes a minute, which is too long to wait.
       let pipe = folder.file("errors")
       #expect(mkfifo(pipe, 0o600) == 0)
@@ -71,7 +64,7 @@ struct BatchFaultTests {
   @Test("a termination is an interrupt: what is in flight ends, and --resume does the rest")
   func termination() async throws {
     try await Hold.withServer(after: 20) { hold, server in
-      let folder = try folder(300)
+      let folder = try BatchTests.folder(300)
       // Requests that are held are not given up, however late they are released.
       let first = try await Program.run(
         [
@@ -93,7 +86,7 @@ struct BatchFaultTests {
   @Test("with fewer descriptors than requests at a time, there are fewer requests at a time")
   func descriptors() async throws {
     try await DemoServer.withServer { server in
-      let folder = try folder(100)
+      let folder = try BatchTests.folder(100)
       // Three for each event loop, one of which there is for each processor.
       let result = try await Program.shell(
         "ulimit -n $((48 + 3 * $(nproc))); "
@@ -109,7 +102,7 @@ struct BatchFaultTests {
   @Test("without descriptors for the files of a run, nothing is sent, and what lacks is named")
   func noDescriptors() async throws {
     try await DemoServer.withServer { server in
-      let folder = try folder(5)
+      let folder = try BatchTests.folder(5)
       let result = try await Program.shell(
         "ulimit -n 16; \"$GQLRUN\" batch run m.batch.yaml --endpoint \(server.url)", in: folder)
       #expect(result.status == 1 && result.errors.contains("ulimit -n 256"), "\(result)")
@@ -122,7 +115,7 @@ struct BatchFaultTests {
 
   @Test("a server that is restarted in the middle of a run is waited for")
   func restart() async throws {
-    let folder = try folder(400)
+    let folder = try BatchTests.folder(400)
     // The first server stops after some requests, the second one starts on the same port, which no other
     // process gets in between.
     let port = try HeldPort()
@@ -152,7 +145,7 @@ struct BatchFaultTests {
   @Test("a token that expires during a run is renewed once, and no task fails")
   func expiry() async throws {
     try await Hold.withServer(after: 60) { hold, server in
-      let folder = try folder(200)
+      let folder = try BatchTests.folder(200)
       // The program that makes tokens counts how often it was asked.
       try folder.write(
         """

@@ -1,4 +1,3 @@
-import Foundation
 import GQLRunBatch
 import GQLRunJSON
 import GQLRunPipeline
@@ -10,9 +9,7 @@ struct BatchReferenceTests {
   @Test("pipelines/batch.schema.json is what the program prints: make generated")
   func schema() async throws {
     let result = try await Program.run(["batch", "schema"], in: Folder())
-    let file = try String(
-      contentsOfFile: Repository.root + "/pipelines/batch.schema.json", encoding: .utf8)
-    #expect(result.output == file)
+    #expect(result.output == Repository.text("pipelines/batch.schema.json"))
   }
 
   @Test("sinks prints each kind with its options and an example, as text and as JSON")

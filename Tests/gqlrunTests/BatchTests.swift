@@ -20,9 +20,10 @@ struct BatchTests {
         emit: user
     """
 
-  private func folder(_ count: Int = 100) throws -> Folder {
+  /// A folder with the manifest and its rows.
+  static func folder(_ count: Int) throws -> Folder {
     let folder = try Folder()
-    try folder.write(Self.users, to: "m.batch.yaml")
+    try folder.write(users, to: "m.batch.yaml")
     try folder.write("id\n" + (1...count).map { "U_\($0)\n" }.joined(), to: "ids.csv")
     return folder
   }
@@ -55,7 +56,7 @@ struct BatchTests {
   @Test("an ordered run that is killed has written a prefix of the rows, and is resumed after it")
   func killed() async throws {
     try await Hold.withServer(after: 150) { hold, server in
-      let folder = try folder(400)
+      let folder = try Self.folder(400)
       try folder.write(
         Self.users.replacing("concurrency: 4", with: "concurrency: 8, order: output"),
         to: "m.batch.yaml")
@@ -89,7 +90,7 @@ struct BatchTests {
   @Test("an interrupt writes what is in flight and ends with 130, and --resume does the rest")
   func interrupt() async throws {
     try await Hold.withServer(after: 40) { hold, server in
-      let folder = try folder(400)
+      let folder = try Self.folder(400)
       // Requests that are held are not given up, however late they are released.
       let to = ["--endpoint", server.url + "?delay=20", "--timeout", "5m"]
       let first = try await Program.run(["batch", "run", "m.batch.yaml"] + to, in: folder) { id in
@@ -115,7 +116,7 @@ struct BatchTests {
   @Test("a reader that leaves ends the run, a full disk stops it, and both can be continued")
   func outputs() async throws {
     try await DemoServer.withServer { server in
-      let folder = try folder(3000)
+      let folder = try Self.folder(3000)
       try folder.write(
         Self.users.replacingOccurrences(
           of: "sinks: [{ ndjson: { path: \"out/{{op}}.ndjson\" } }]", with: ""),

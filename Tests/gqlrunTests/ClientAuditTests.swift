@@ -7,16 +7,11 @@ import Testing
 struct ClientAuditTests {
   private func audit(_ arguments: String...) async throws -> RunResult {
     let folder = try Folder()
-    var process = ChildProcess(
+    let process = ChildProcess(
       "/usr/bin/env", ["python3", "\(Repository.root)/Tests/Audit/audit.py"] + arguments,
       in: folder.path,
       environment: ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/local/bin:/usr/bin:/bin"])
-    (process.output, process.errors) = (
-      try folder.write("", to: "out"), try folder.write("", to: "err")
-    )
-    let status = try await process.run()
-    return RunResult(
-      status: status, output: try folder.text("out"), errors: try folder.text("err"))
+    return try await Program.run(process, in: folder)
   }
 
   @Test("gqlrun keeps every rule")
@@ -25,8 +20,7 @@ struct ClientAuditTests {
     #expect(result.status == 0, "\(result)")
     let rules = try await audit("--list").output.split(separator: "\n")
     #expect(result.output.split(separator: "\n") == rules.map { "kept      \($0)" })
-    let page = try String(
-      contentsOfFile: "\(Repository.root)/docs/client-audit.md", encoding: .utf8)
+    let page = try #require(Repository.text("docs/client-audit.md"))
     for rule in rules { #expect(page.contains("| \(rule)")) }
   }
 

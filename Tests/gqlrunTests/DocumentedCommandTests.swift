@@ -10,10 +10,6 @@ import Testing
 /// The command lines in the documents, beside the commands and options that the program declares.
 @Suite("Documented commands and kinds")
 struct DocumentedCommandTests {
-  private static let program: CommandInfo = {
-    do { return try CommandInfo.of(RootCommand.self) } catch { fatalError("\(error)") }
-  }()
-
   @Test("every command line in a document names a command and options that exist")
   func commandLines() {
     let documents = Repository.files(suffix: ".md").map(Markdown.init)
@@ -116,7 +112,7 @@ struct DocumentedCommandTests {
   /// What is wrong with a command line of ours; `nil` for right ones and those of other programs.
   static func problem(of words: [String]) -> String? {
     switch words.first {
-    case "gqlrun": return problem(of: words.dropFirst(), in: program)
+    case "gqlrun": return problem(of: words.dropFirst(), in: HelpTextTests.program)
     case "make":
       let makefile = Repository.text("Makefile") ?? ""
       let missing = words.dropFirst().filter { !$0.contains("=") && !$0.hasPrefix("-") }

@@ -10,14 +10,9 @@ struct ExampleTests {
     _ arguments: [String], _ server: LiveDemoServer, _ folder: Folder
   ) async throws -> RunResult {
     let program = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
-    var process = ChildProcess(
+    let process = ChildProcess(
       "\(program)/my-gqlrun", arguments, in: folder.path, environment: ["GQL_URL": server.url])
-    (process.output, process.errors) = (
-      try folder.write("", to: "out"), try folder.write("", to: "err")
-    )
-    let status = try await process.run()
-    return RunResult(
-      status: status, output: try folder.text("out"), errors: try folder.text("err"))
+    return try await Program.run(process, in: folder)
   }
 
   @Test("its plugin sends the tenant, refuses others, and its options are checked")

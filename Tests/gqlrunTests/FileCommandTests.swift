@@ -29,8 +29,7 @@ struct FileCommandTests {
   @Test("docs/plugins.md is what the program says: gqlrun plugins --markdown > docs/plugins.md")
   func book() async throws {
     let result = try await run("plugins --markdown", try Folder())
-    let book = try String(contentsOfFile: Repository.root + "/docs/plugins.md", encoding: .utf8)
-    #expect(result.output == book)
+    #expect(result.output == Repository.text("docs/plugins.md"))
   }
 
   @Test("serve can be ended while connections come")

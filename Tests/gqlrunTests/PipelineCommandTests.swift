@@ -17,9 +17,7 @@ struct PipelineCommandTests {
   func schema() async throws {
     let folder = try Folder()
     let result = try await run("pipeline schema", folder)
-    let file = try String(
-      contentsOfFile: Repository.root + "/pipelines/pipeline.schema.json", encoding: .utf8)
-    #expect(result.output == file)
+    #expect(result.output == Repository.text("pipelines/pipeline.schema.json"))
     let schema = try JSONValue(parsing: result.output)
     #expect(schema["properties"]?["chain"]?["items"]?["anyOf"]?.arrayValue?.count == 2)
   }

@@ -138,12 +138,11 @@ struct TokenProcessTests {
       wish.auth = "access-canary-1"
       wish.delay = .milliseconds(1)
       server.misbehave(wish)
-      let folder = try Folder()
+      let folder = try BatchTests.folder(200)
       try folder.write(
         BatchTests.users.replacing(
           "name: users\n", with: "name: users\npipeline: t.pipeline.yaml\n", maxReplacements: 1),
         to: "m.batch.yaml")
-      try folder.write("id\n" + (1...200).map { "U_\($0)\n" }.joined(), to: "ids.csv")
       async let running = run(
         "\"$GQLRUN\" batch run m.batch.yaml --concurrency 8 --timeout 5m", server, folder)
       await server.log.requests(51)

@@ -2,6 +2,7 @@ import Foundation
 import GQLRun
 import GQLRunLanguage
 import GQLRunPlugins
+import GQLRunTestSupport
 import Testing
 
 /// The ids of `gqlrun generate --manifest`, compared with what a client sends for the generated operations.
@@ -77,14 +78,12 @@ struct GeneratedManifestTests {
       "", "schema: schema.graphql\n", "keys: { types: { User: [name], Planet: [name] } }\n",
     ])
   func sent(settings: String) async throws {
-    let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "GeneratorTests/Fixtures")
+    let fixtures = "Tests/GeneratorTests/Fixtures"
     let folder = try Folder()
     try folder.write(
-      String(contentsOf: fixtures.appending(path: "schema.graphql"), encoding: .utf8),
-      to: "schema.graphql")
+      #require(Repository.text("\(fixtures)/schema.graphql")), to: "schema.graphql")
     try FileManager.default.copyItem(
-      atPath: fixtures.appending(path: "Documents").path, toPath: folder.file("Documents"))
+      atPath: "\(Repository.root)/\(fixtures)/Documents", toPath: folder.file("Documents"))
     let pipeline = try folder.write(
       """
       version: 1

@@ -7,12 +7,8 @@ import Testing
 /// What `gqlrun complete` prints, and what shells make of it.
 @Suite("Completions", .timeLimit(.minutes(10)))
 struct CompletionTests {
-  private static let program: CommandInfo = {
-    do { return try CommandInfo.of(RootCommand.self) } catch { fatalError("\(error)") }
-  }()
-
   private static func words(_ line: String) -> [String] {
-    Completion(line: line, program: program).offers.map { offer in
+    Completion(line: line, program: HelpTextTests.program).offers.map { offer in
       switch offer {
       case .word(let word, _): word
       case .files, .folders: offer.line
@@ -25,8 +21,7 @@ struct CompletionTests {
     arguments: [("bash", "gqlrun.bash"), ("zsh", "_gqlrun"), ("fish", "gqlrun.fish")])
   func scripts(_ shell: String, _ file: String) async throws {
     let folder = try Folder()
-    let script = try String(
-      contentsOfFile: Repository.root + "/completions/" + file, encoding: .utf8)
+    let script = try #require(Repository.text("completions/" + file))
     let option = "--generate-completion-script"
     for arguments in [[option, shell], ["\(option)=\(shell)"], [option]] {
       let result = try await Program.run(
@@ -51,7 +46,7 @@ struct CompletionTests {
         try check(next, path + [next.commandName])
       }
     }
-    try check(Self.program, [])
+    try check(HelpTextTests.program, [])
   }
 
   @Test(

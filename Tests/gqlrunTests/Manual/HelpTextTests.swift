@@ -29,13 +29,17 @@ struct HelpTextTests {
     }
   }
 
+  static let program: CommandInfo = {
+    do { return try CommandInfo.of(RootCommand.self) } catch { fatalError("\(error)") }
+  }()
+
   static let commands: [Command] = {
     func below(_ info: CommandInfo, _ path: String) -> [Command] {
       let name = path + info.commandName
       return [Command(name: name, info: info)]
         + info.shownCommands.filter { $0.commandName != "help" }.flatMap { below($0, name + " ") }
     }
-    do { return below(try CommandInfo.of(RootCommand.self), "") } catch { fatalError("\(error)") }
+    return below(program, "")
   }()
 
   /// All texts with the name of the command or topic.

@@ -6,11 +6,7 @@ import Testing
 /// The manual pages, and the programs that format them.
 @Suite("Manual pages", .timeLimit(.minutes(10)))
 struct ManualPageTests {
-  private static let pages: [ManualPage] = {
-    do {
-      return ManualPage.pages(of: try CommandInfo.of(RootCommand.self), date: "2026-01-31")
-    } catch { fatalError("\(error)") }
-  }()
+  private static let pages = ManualPage.pages(of: HelpTextTests.program, date: "2026-01-31")
 
   @Test("every command has a page, with all its options and arguments")
   func options() throws {

@@ -84,16 +84,25 @@ enum Program {
 
   /// Runs a shell line in which `"$GQLRUN"` is the program.
   static func shell(_ line: String, in folder: Folder) async throws -> RunResult {
-    let output = try folder.write("", to: "sh-out-\(UUID())")
-    let errors = try folder.write("", to: "sh-err-\(UUID())")
-    var process = ChildProcess(
+    let process = ChildProcess(
       "/bin/bash", ["-c", line], in: folder.path,
       environment: clean.merging(["GQLRUN": path]) { $1 })
+    return try await run(process, outputs: "sh-", in: folder)
+  }
+
+  /// Runs another program.
+  ///
+  /// - Parameter prefix: The beginning of the names of the files in the folder that have its outputs.
+  static func run(
+    _ process: ChildProcess, outputs prefix: String = "", in folder: Folder
+  ) async throws -> RunResult {
+    let output = try folder.write("", to: "\(prefix)out-\(UUID())")
+    let errors = try folder.write("", to: "\(prefix)err-\(UUID())")
+    var process = process
     (process.output, process.errors) = (output, errors)
     let status = try await process.run()
     return RunResult(
-      status: status, output: try folder.text(output),
-      errors: try folder.text(errors))
+      status: status, output: try folder.text(output), errors: try folder.text(errors))
   }
 
   /// Runs a transcript, with a server whose port is shown as `PORT`. The progress of batches is not shown.

@@ -144,9 +144,7 @@ struct ProgramTelemetryTests {
   @Test("the tasks of a batch are children of the run, and its metrics have their states")
   func batch() async throws {
     try await DemoServer.withServer { server in
-      let folder = try Folder()
-      try folder.write(BatchTests.users, to: "m.batch.yaml")
-      try folder.write("id\nU_1\nU_2\nU_3\n", to: "ids.csv")
+      let folder = try BatchTests.folder(3)
       let report = try await run(
         "batch run m.batch.yaml -q --endpoint \(server.url) --metrics-file run.prom", in: folder)
       #expect(report.result.status == 0 && report.result.errors == "", "\(report.result)")
@@ -170,9 +168,7 @@ struct ProgramTelemetryTests {
   @Test("a ratio selects tasks, each with all its spans, and the run itself")
   func sampled() async throws {
     try await DemoServer.withServer { server in
-      let folder = try Folder()
-      try folder.write(BatchTests.users, to: "m.batch.yaml")
-      try folder.write("id\n" + (1...200).map { "U_\($0)\n" }.joined(), to: "ids.csv")
+      let folder = try BatchTests.folder(200)
       let report = try await run(
         "batch run m.batch.yaml -q --endpoint \(server.url)", in: folder,
         settings: "OTEL_TRACES_SAMPLER=parentbased_traceidratio OTEL_TRACES_SAMPLER_ARG=0.25")
