@@ -25,10 +25,10 @@ struct LoadTests {
   @Test("a stalled response adds to the latency of the requests behind it")
   func coordinatedOmission() async throws {
     let clock = TestClock.jumping()
-    let number = Counter()
+    let number = Locked(0)
     // One at a time, ten per second; the third answer takes two seconds.
     let report = await LoadRun(.open(rate: 10, inFlight: 1), clock) {
-      if await number.next() == 3 { clock.advance(by: .seconds(2)) }
+      if number.increment() == 3 { clock.advance(by: .seconds(2)) }
       return RequestOutcome()
     }.run()
     let corrected = try #require(report.corrected)
@@ -57,9 +57,9 @@ struct LoadTests {
 
   @Test("failures are counted by their message")
   func failures() async {
-    let number = Counter()
+    let number = Locked(0)
     let report = await LoadRun(.open(rate: 4, inFlight: 1)) {
-      RequestOutcome(failure: await number.next() == 1 ? "once" : "often")
+      RequestOutcome(failure: number.increment() == 1 ? "once" : "often")
     }.run()
     #expect(report.failures == 4)
     #expect(
@@ -106,11 +106,11 @@ struct LoadTests {
 
   @Test("an interrupted run has the steps until then, and no warning of its rate")
   func interrupted() async throws {
-    let number = Counter()
+    let number = Locked(0)
     let answer = TestClock()
     let run = LoadRun(.open(rate: 2, inFlight: 1), for: 100) {
       // The fifth request, which starts at 2 s, is not answered.
-      if await number.next() == 5 { try? await answer.sleep(for: .seconds(1)) }
+      if number.increment() == 5 { try? await answer.sleep(for: .seconds(1)) }
       return RequestOutcome()
     }
     let task = Task { await run.run() }
@@ -138,10 +138,10 @@ struct LoadTests {
   @Test("a stall is visible in the steps of the requests that it delays, by its known time")
   func stallOverTime() async throws {
     let clock = TestClock.jumping()
-    let number = Counter()
+    let number = Locked(0)
     // Ten per second for eight seconds, one at a time. The request that starts at 3.0 s takes two seconds.
     let report = await LoadRun(.open(rate: 10, inFlight: 1), for: 8, clock) {
-      if await number.next() == 31 { clock.advance(by: .seconds(2)) }
+      if number.increment() == 31 { clock.advance(by: .seconds(2)) }
       return RequestOutcome()
     }.run()
     let steps = try #require(report.steps)
@@ -161,11 +161,11 @@ struct LoadTests {
   @Test("an outage is visible as failures in the steps of its time, with codes of GraphQL errors")
   func outageOverTime() async throws {
     let clock = TestClock.jumping()
-    let number = Counter()
+    let number = Locked(0)
     // Those that are to start from 2 s to 4 s are refused; the one at 5 s has a GraphQL error.
     let report = await LoadRun(.open(rate: 4, inFlight: 1), for: 6, clock) {
       clock.advance(by: .milliseconds(1))
-      let request = await number.next()
+      let request = number.increment()
       if (9...16).contains(request) { return RequestOutcome(failure: "refused") }
       guard request == 21 else { return RequestOutcome() }
       var outcome = RequestOutcome(failure: "GraphQL error: no")
@@ -180,9 +180,7 @@ struct LoadTests {
     #expect(
       report.section.lines.contains(
         "  responses with GraphQL errors: 1, with the codes 2 x NOT_FOUND"))
-    var whole = ProfileReport(
-      program: "gqlrun", madeAt: 0, machine: .current(),
-      workload: .init(source: "here", operation: "query Q"), runs: 1, warmUps: 0)
+    var whole = ProfileReport.empty(operation: "query Q")
     whole.load = report
     let page = try whole.html
     #expect(page.contains("Requests per second, over time"))
@@ -220,9 +218,9 @@ struct LoadTests {
 
   @Test("the requests of several operations are reported one by one")
   func operations() async throws {
-    let number = Counter()
+    let number = Locked(0)
     var run = LoadRun(.open(rate: 4, inFlight: 1)) {
-      let isFirst = await number.next() == 1
+      let isFirst = number.increment() == 1
       var outcome = RequestOutcome(failure: isFirst ? "no" : nil)
       outcome.operation = isFirst ? 1 : 0
       return outcome
@@ -268,15 +266,6 @@ extension LoadRun {
     self.init(
       model: model, duration: .seconds(seconds), clock: ServiceClock(clock), processTime: { 0 },
       perform: perform)
-  }
-}
-
-private actor Counter {
-  private var count = 0
-
-  func next() -> Int {
-    count += 1
-    return count
   }
 }
 

@@ -205,6 +205,17 @@ struct MeasurementTests {
     #expect(throws: ProfileError.self) { try ResponseFile("/none/none.json") }
   }
 
+  private static func pipeline(_ url: String, chain: String) throws -> Pipeline {
+    let source = """
+      version: 1
+      endpoint: { url: "\(url)" }
+      chain: [\(chain)]
+      """
+    return try PipelineFile.load(
+      Array(source.utf8), file: "t.pipeline.yaml", registry: .builtIn, environment: .process
+    ).pipeline
+  }
+
   /// How much of the whole time of a fetch its phases tell of.
   private static func share(_ fetch: FetchMeasurement) -> Double {
     fetch.phases.values.reduce(0, +) / fetch.seconds
@@ -215,14 +226,8 @@ struct MeasurementTests {
     try await DemoServer.withServer { server in
       let meter = ConnectionMeter()
       let transport = AsyncHTTPTransport(meter: meter)
-      let source = """
-        version: 1
-        endpoint: { url: "\(server.url)" }
-        chain: [{ fetch: { max_connections: 1 } }, response-code, parse]
-        """
-      let pipeline = try PipelineFile.load(
-        Array(source.utf8), file: "t.pipeline.yaml", registry: .builtIn, environment: .process
-      ).pipeline
+      let pipeline = try Self.pipeline(
+        server.url, chain: "{ fetch: { max_connections: 1 } }, response-code, parse")
       let services = Services(transport: transport, clock: meter.clock)
       let runner = PipelineRunner(pipeline, services: services)
       let copy = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).json")
@@ -260,14 +265,8 @@ struct MeasurementTests {
     configuration.maxBatch = 5
     try await DemoServer.withServer(configuration) { server in
       let transport = AsyncHTTPTransport()
-      let source = """
-        version: 1
-        endpoint: { url: "\(server.url)" }
-        chain: [{ http-batch: { window: 10s, max: 5 } }, fetch, response-code, parse]
-        """
-      let pipeline = try PipelineFile.load(
-        Array(source.utf8), file: "t.pipeline.yaml", registry: .builtIn, environment: .process
-      ).pipeline
+      let pipeline = try Self.pipeline(
+        server.url, chain: "{ http-batch: { window: 10s, max: 5 } }, fetch, response-code, parse")
       // The window ends by the number of its operations: its time does not pass.
       let services = Services(transport: transport, clock: ServiceClock(TestClock()))
       let measured = PipelineRequest(

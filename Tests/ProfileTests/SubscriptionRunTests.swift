@@ -116,6 +116,10 @@ struct SubscriptionRunTests {
       let answer =
         !isHTTP ? .status(501) : answers.isEmpty ? last : answers.removeFirst()
       let (clock, end, isLast) = (clock, end, answers.isEmpty)
+      func response(_ type: String, _ body: HTTPBody) -> HTTPResponseMessage {
+        HTTPResponseMessage(
+          head: HTTPResponse(status: .ok, headerFields: [.contentType: type]), body: body)
+      }
       switch answer {
       case .status(let code):
         return HTTPResponseMessage(
@@ -124,18 +128,13 @@ struct SubscriptionRunTests {
         throw ChainError(
           .transport, code: code, message: "no connection", delivery: .notSent)
       case .errors:
-        let once = Positions([0])
-        return HTTPResponseMessage(
-          head: HTTPResponse(status: .ok, headerFields: [.contentType: "application/json"]),
-          body: HTTPBody {
-            guard once.next() != nil else { return nil }
-            return Array(#"{"errors":[{"message":"not allowed"}]}"#.utf8)
-          })
+        return response(
+          "application/json", HTTPBody([Array(#"{"errors":[{"message":"not allowed"}]}"#.utf8)]))
       case .open(let seconds, let hasError):
         let first = Positions([0])
-        return HTTPResponseMessage(
-          head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"]),
-          body: HTTPBody {
+        return response(
+          "text/event-stream",
+          HTTPBody {
             if hasError, first.next() != nil {
               return Array("event: next\ndata: {\"errors\":[{\"message\":\"no\"}]}\n\n".utf8)
             }
@@ -148,9 +147,9 @@ struct SubscriptionRunTests {
           })
       case .events(let delays, let unit):
         let events = Positions(delays)
-        return HTTPResponseMessage(
-          head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"]),
-          body: HTTPBody {
+        return response(
+          "text/event-stream",
+          HTTPBody {
             if let delay = events.next() {
               clock.advance(by: unit * delay)
               return Array("event: next\ndata: {\"data\":{\"n\":1}}\n\n".utf8)
@@ -217,9 +216,7 @@ struct SubscriptionRunTests {
     let services = Services(
       transport: Answers(clock, [.errors]) {}, store: .memory(), clock: ServiceClock(clock),
       random: { 0.5 })
-    var whole = ProfileReport(
-      program: "test", madeAt: 0, machine: .current(),
-      workload: .init(source: "here", operation: "S"), runs: 1, warmUps: 0)
+    var whole = ProfileReport.empty()
     whole.subscription = try await subscriptions(services, clock, count: 1, maxRetries: 0).run()
     #expect(whole.subscription?.failed == 1 && whole.subscription?.events == 0)
     #expect(
@@ -247,9 +244,7 @@ struct SubscriptionRunTests {
     #expect(report.stepSeconds == 6 && steps.map(\.events) == [2, 0, 1])
     #expect(steps.map(\.lost) == [1, 0, 0] && steps.map(\.failed) == [1, 0, 0])
     #expect(steps.reduce(0) { $0 + $1.gaps } == 1)
-    var whole = ProfileReport(
-      program: "test", madeAt: 0, machine: .current(),
-      workload: .init(source: "here", operation: "S"), runs: 1, warmUps: 0)
+    var whole = ProfileReport.empty()
     whole.subscription = report
     #expect(whole.text.contains("opened: 2; lost connections: 1; could not be opened: 1"))
     #expect(try whole.html.contains("Events per second, over time"))
@@ -305,7 +300,7 @@ struct SubscriptionRunTests {
 
   @Test("a subscription that ends with an error is in the report; without an event it is the error")
   func failure() async throws {
-    let report = try await run([[10]].map { $0 }, count: 2)
+    let report = try await run([[10]], count: 2)
     #expect(report.events == 1 && report.failures.map(\.count) == [1])
     #expect(report.failures.first?.message.contains("no connection") == true)
     await #expect(throws: ChainError.self) { try await run([]) }
@@ -343,9 +338,7 @@ struct SubscriptionRunTests {
 
   @Test("the report is JSON and text, and without events neither fails")
   func report() async throws {
-    var report = ProfileReport(
-      program: "test", madeAt: 0, machine: .current(),
-      workload: .init(source: "here", operation: "subscription S"), runs: 1, warmUps: 0)
+    var report = ProfileReport.empty(operation: "subscription S")
     report.subscription = try await run([[10, 10, 20]])
     let text = report.text
     for line in [

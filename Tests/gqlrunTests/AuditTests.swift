@@ -1,6 +1,7 @@
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
+import GQLRunTestSupport
 import HTTPTypes
 import Testing
 
@@ -372,11 +373,7 @@ struct AuditTests {
   func silence() async throws {
     let count = Locked(0)
     let audit = try await AuditedServer { _, _ in
-      let number = count.withLock { count in
-        count += 1
-        return count
-      }
-      if number > 5 {
+      if count.increment() > 5 {
         throw ChainError(.transport, code: .connectionClosed, message: "the server is gone")
       }
     }.audit()
@@ -395,11 +392,7 @@ struct AuditTests {
   func limited(_ status: Int) async throws {
     let count = Locked(0)
     let audit = try await AuditedServer { _, reply in
-      let number = count.withLock { count in
-        count += 1
-        return count
-      }
-      guard number > 5 else { return }
+      guard count.increment() > 5 else { return }
       reply.becomePage(status)
       reply.fields[.retryAfter] = "1"
     }.audit()

@@ -1,5 +1,6 @@
 import GQLRunPipeline
 import GQLRunSupport
+import GQLRunTestSupport
 import HTTPTypes
 
 /// Answers subscriptions with server-sent events: a number that grows with each event of any connection.

@@ -2,6 +2,7 @@ import Foundation
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunSupport
+import GQLRunTestSupport
 import HTTPTypes
 
 @testable import GQLRunBatch
@@ -24,16 +25,6 @@ final class CountingTransport: HTTPTransport {
   ) async throws -> HTTPResponseMessage {
     if count.increment() == stopAt { await control.stop() }
     return try await network.send(request, limits: limits)
-  }
-}
-
-extension Locked where Value == Int {
-  /// Adds one, and returns the sum.
-  func increment() -> Int {
-    withLock { value in
-      value += 1
-      return value
-    }
   }
 }
 
