@@ -118,9 +118,9 @@ private final class HistoryServer: HTTPTransport {
     }
     await stopped?.stop()
     if fails { return .errors("no") }
-    return .data(
-      #"{"posts":{"nodes":[{"id":"\#(row).\#(page)"}],"pageInfo":{"hasNextPage":\#(page < pages(row)),"endCursor":"\#(page)"}}}"#
-    )
+    return .page(
+      of: "posts", #"{"id":"\#(row).\#(page)"}"#, hasNextPage: page < pages(row),
+      endCursor: "\(page)")
   }
 }
 

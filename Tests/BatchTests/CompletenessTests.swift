@@ -32,9 +32,7 @@ struct CompletenessTests {
   }
 
   private static func page(_ hasNextPage: Bool, id: Int = 1) -> HTTPResponseMessage {
-    .data(
-      #"{"list":{"nodes":[{"id":\#(id)}],"pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":"c"}}}"#
-    )
+    .page(of: "list", #"{"id":\#(id)}"#, hasNextPage: hasNextPage, endCursor: "c")
   }
 
   // MARK: Failures
@@ -351,12 +349,7 @@ struct CompletenessTests {
         - id: a
           \(operation)
       """, to: "w.batch.yaml")
-    let loaded = try ManifestLoader.load(
-      path: location.file("w.batch.yaml"), registry: .builtIn,
-      environment: PipelineFileEnvironment(readFile: {
-        [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0)))
-      }), endpoint: "http://127.0.0.1:9/")
-    return loaded.warnings.all.map(\.message)
+    return try Bench.loaded("w.batch.yaml", in: location).warnings.all.map(\.message)
   }
 
   @Test("a connection whose pageInfo is not selected is a warning if there is a schema")

@@ -311,7 +311,7 @@ struct GovernorTests {
         .response(200, #"{"data":null,"errors":[{"message":"Query has complexity 1001"}]}"#)
       case 2: .response(504, "timeout")
       default:
-        .data(#"{"list":{"nodes":[{"id":"1"}],"pageInfo":{"hasNextPage":false,"endCursor":"x"}}}"#)
+        .page(of: "list", #"{"id":"1"}"#, hasNextPage: false, endCursor: "x")
       }
     }
     let summary = try await Bench.run(manifest, transport: transport)
@@ -333,9 +333,8 @@ struct GovernorTests {
           emit: list.nodes[*]
       """, in: location)
     let transport = ScriptedTransport { number in
-      .data(
-        #"{"list":{"nodes":[{"id":"\#(number)"}],"pageInfo":{"hasNextPage":true,"endCursor":"\#(number % 3)"}}}"#
-      )
+      .page(
+        of: "list", #"{"id":"\#(number)"}"#, hasNextPage: true, endCursor: "\(number % 3)")
     }
     let summary = try await Bench.run(manifest, transport: transport)
     #expect(summary.counters.failed == 1)

@@ -187,9 +187,8 @@ struct OutputOrderTests {
           pages[row, default: 0] += 1
           return pages[row] ?? 0
         }
-        return .data(
-          #"{"posts":{"nodes":[{"id":"\#(row).\#(page)"}],"pageInfo":{"hasNextPage":\#(page < 3),"endCursor":"\#(page)"}}}"#
-        )
+        return .page(
+          of: "posts", #"{"id":"\#(row).\#(page)"}"#, hasNextPage: page < 3, endCursor: "\(page)")
       })
     let summary = try await Bench.run(manifest, transport: transport)
     #expect(summary.counters.done == 40)

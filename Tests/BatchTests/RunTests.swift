@@ -377,19 +377,22 @@ struct RunTests {
 
   @Test("pages follow the cursor of a connection, and each record comes once")
   func pages() async throws {
+    func yaml(_ file: String, limit: String = "") -> String {
+      """
+      version: 1
+      sinks: [{ ndjson: { path: \(file) } }]
+      state: { file: state.json }
+      operations:
+        - id: feed
+          query: "query($first: Int!, $after: String) { feed(first: $first, after: $after) { edges { node { id publishedAt } } pageInfo { hasNextPage endCursor } } }"
+          paginate: { connection: feed, page_size: { variable: first, start: 40 }\(limit) }
+          emit: feed.edges[*].node
+          bookmark: { newest: max(publishedAt) }
+      """
+    }
     try await DemoServer.withServer { server in
       let summary = try await Bench.run(
-        """
-        version: 1
-        sinks: [{ ndjson: { path: o.ndjson } }]
-        state: { file: state.json }
-        operations:
-          - id: feed
-            query: "query($first: Int!, $after: String) { feed(first: $first, after: $after) { edges { node { id publishedAt } } pageInfo { hasNextPage endCursor } } }"
-            paginate: { connection: feed, page_size: { variable: first, start: 40 }, max_pages: 3 }
-            emit: feed.edges[*].node
-            bookmark: { newest: max(publishedAt) }
-        """, in: location, url: server.url)
+        yaml("o.ndjson", limit: ", max_pages: 3"), in: location, url: server.url)
       #expect(server.requestCount == 3)
       // The feed has more than three pages: that failure is reported.
       #expect(summary.counters.failed == 1)
@@ -399,18 +402,7 @@ struct RunTests {
     var configuration = DemoServer.Configuration()
     configuration.feedSize = 100
     try await DemoServer.withServer(configuration) { server in
-      let summary = try await Bench.run(
-        """
-        version: 1
-        sinks: [{ ndjson: { path: o2.ndjson } }]
-        state: { file: state.json }
-        operations:
-          - id: feed
-            query: "query($first: Int!, $after: String) { feed(first: $first, after: $after) { edges { node { id publishedAt } } pageInfo { hasNextPage endCursor } } }"
-            paginate: { connection: feed, page_size: { variable: first, start: 40 } }
-            emit: feed.edges[*].node
-            bookmark: { newest: max(publishedAt) }
-        """, in: location, url: server.url)
+      let summary = try await Bench.run(yaml("o2.ndjson"), in: location, url: server.url)
       #expect(server.requestCount == 3)
       #expect(summary.counters.records == 100)
     }
@@ -439,9 +431,7 @@ struct RunTests {
     for offset in [false, true] {
       let transport = ScriptedTransport { number in
         let node = offset && number > 5 ? "" : "{\"id\":\(number)}"
-        return .data(
-          #"{"feed":{"nodes":[\#(node)],"pageInfo":{"hasNextPage":\#(number < 5),"endCursor":"\#(number)"}}}"#
-        )
+        return .page(of: "feed", node, hasNextPage: number < 5, endCursor: "\(number)")
       }
       let first = try await Bench.run(
         Bench.load(yaml(3, offset: offset), in: location), transport: transport)
@@ -467,9 +457,7 @@ struct RunTests {
         ])
       // As many pages as there are is no failure.
       let exact = ScriptedTransport { number in
-        .data(
-          #"{"feed":{"nodes":[],"pageInfo":{"hasNextPage":\#(number < 3),"endCursor":"\#(number)"}}}"#
-        )
+        .page(of: "feed", "", hasNextPage: number < 3, endCursor: "\(number)")
       }
       #expect(
         try await Bench.run(Bench.load(yaml(3, offset: offset), in: location), transport: exact)
@@ -490,9 +478,8 @@ struct RunTests {
           snapshot: s.json
       """
     let transport = ScriptedTransport { number in
-      .data(
-        #"{"feed":{"nodes":[{"id":\#(number)}],"pageInfo":{"hasNextPage":\#(number < 2),"endCursor":"\#(number)"}}}"#
-      )
+      .page(
+        of: "feed", #"{"id":\#(number)}"#, hasNextPage: number < 2, endCursor: "\(number)")
     }
     let first = try await Bench.run(Bench.load(yaml, in: location), transport: transport)
     #expect(first.counters.failed == 1)

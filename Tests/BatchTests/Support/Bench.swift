@@ -29,12 +29,7 @@ enum Bench {
 
   static func load(_ yaml: String, in location: Place, url: String? = nil) throws -> Manifest {
     try location.write(yaml, to: "m.batch.yaml")
-    let manifest = try ManifestLoader.load(
-      path: location.file("m.batch.yaml"), registry: .builtIn,
-      environment: PipelineFileEnvironment(readFile: {
-        [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0)))
-      }), endpoint: url ?? "http://127.0.0.1:9/"
-    ).manifest
+    let manifest = try loaded("m.batch.yaml", in: location, url: url).manifest
     // What the loader accepts, the JSON Schema accepts, too.
     if !yaml.hasPrefix("{"), yaml.utf8.count < 20_000 {
       let errors = schema.errors(
@@ -42,6 +37,17 @@ enum Bench {
       guard errors.isEmpty else { throw SchemaErrors(errors: errors) }
     }
     return manifest
+  }
+
+  /// A manifest of a file, with the warnings about it.
+  static func loaded(
+    _ name: String, in location: Place, url: String? = nil
+  ) throws -> ManifestLoader.Loaded {
+    try ManifestLoader.load(
+      path: location.file(name), registry: .builtIn,
+      environment: PipelineFileEnvironment(readFile: {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0)))
+      }), endpoint: url ?? "http://127.0.0.1:9/")
   }
 
   /// Loads a manifest for a server of its own, and uses both.

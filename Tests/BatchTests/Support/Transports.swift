@@ -119,6 +119,17 @@ extension HTTPResponseMessage {
   /// A response with `data`, given as JSON.
   static func data(_ data: String) -> HTTPResponseMessage { response(200, #"{"data":\#(data)}"#) }
 
+  /// A response with a page of a connection at the root.
+  ///
+  /// - Parameter nodes: The nodes of the page, as JSON.
+  static func page(
+    of connection: String, _ nodes: String, hasNextPage: Bool, endCursor: String
+  ) -> HTTPResponseMessage {
+    .data(
+      #"{"\#(connection)":{"nodes":[\#(nodes)],"pageInfo":{"hasNextPage":\#(hasNextPage),"endCursor":"\#(endCursor)"}}}"#
+    )
+  }
+
   /// A response without data whose only error has this message.
   static func errors(_ message: String) -> HTTPResponseMessage {
     response(200, #"{"errors":[{"message":"\#(message)"}]}"#)
