@@ -9,7 +9,7 @@ import Testing
 @Suite("Levels of a queue", .needsPostgres)
 struct QueueLevelsTests {
   /// Three levels: users from rows, their friends from captured values, and an operation without rows.
-  private static func manifest(_ bench: QueueBench, _ count: Int) throws -> Manifest {
+  static func manifest(_ bench: QueueBench, _ count: Int) throws -> Manifest {
     try bench.location.write(Bench.ids(count), to: "ids.csv")
     return try Bench.load(
       """

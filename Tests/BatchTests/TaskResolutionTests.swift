@@ -298,28 +298,7 @@ struct QueueResolutionTests {
   @Test("operations that need repeated tasks get the rows that these capture")
   func levels() async throws {
     let bench = try QueueBench()
-    try bench.location.write(Bench.ids(3), to: "ids.csv")
-    let manifest = try Bench.load(
-      """
-      version: 1
-      name: levels
-      run: { concurrency: 2, journal: "\(bench.url)" }
-      sinks: [{ ndjson: { path: "out/{{op}}.ndjson" } }]
-      operations:
-        - id: users
-          query: "query User($id: ID!) { user(id: $id) { id login } }"
-          foreach: { csv: ids.csv, key: "{{row.id}}" }
-          variables: { id: "{{row.id}}" }
-          capture: { id: user.id }
-        - id: friends
-          needs: [users]
-          query: "query Friend($id: ID!) { user(id: $id) { id } }"
-          foreach: { capture: users, as: user, key: "{{user.key}}" }
-          variables: { id: "{{user.id}}" }
-        - id: last
-          needs: [users, friends]
-          query: "query Last { user(id: 0) { id } }"
-      """, in: bench.location)
+    let manifest = try QueueLevelsTests.manifest(bench, 3)
     try bench.begin(manifest)
     try await bench.work(manifest, transport: RowTransport(lost: [], failing: [1, 2, 3]))
     #expect(try bench.counts() == ["failed": 3, "skipped": 1])

@@ -55,10 +55,10 @@ enum JQ {
 struct JQTests {
   /// The outputs of an expression, one per line.
   private func outputs(
-    _ expression: String, raw: Bool = false, _ chunks: [String]
+    _ expression: String, raw: Bool, _ chunks: [ArraySlice<UInt8>]
   ) throws -> [String] {
     let filter = try JQFilter(expression, isRaw: raw, program: Program.path)
-    for chunk in chunks { try Array(chunk.utf8).withUnsafeBytes { try filter.add($0) } }
+    for chunk in chunks { try chunk.withUnsafeBytes { try filter.add($0) } }
     var lines: [String] = []
     try filter.forEachOutput { output in
       switch output {
@@ -68,7 +68,7 @@ struct JQTests {
     return lines
   }
 
-  private static let text = #"{"a":[1,"x",null,{"b":"é"}],"c":1.5}"#
+  private static let bytes = Array(#"{"a":[1,"x",null,{"b":"é"}],"c":1.5}"#.utf8)
 
   @Test(
     "prints what jq prints",
@@ -78,19 +78,14 @@ struct JQTests {
       (".a[3].b", true, ["é"]), ("empty", false, []), (".a | length", true, ["4"]),
     ])
   func outputs(expression: String, raw: Bool, lines: [String]) throws {
-    #expect(try outputs(expression, raw: raw, [Self.text]) == lines)
+    #expect(try outputs(expression, raw: raw, [Self.bytes[...]]) == lines)
   }
 
   @Test("the input may come in chunks cut at any byte")
   func chunks() throws {
-    let bytes = Array(Self.text.utf8)
-    for cut in 0...bytes.count {
-      let filter = try JQFilter(".a[3].b", isRaw: true, program: Program.path)
-      try bytes[..<cut].withUnsafeBytes { try filter.add($0) }
-      try bytes[cut...].withUnsafeBytes { try filter.add($0) }
-      var lines: [String] = []
-      try filter.forEachOutput { if case .text(let text) = $0 { lines.append(text) } }
-      #expect(lines == ["é"])
+    for cut in 0...Self.bytes.count {
+      let chunks = [Self.bytes[..<cut], Self.bytes[cut...]]
+      #expect(try outputs(".a[3].b", raw: true, chunks) == ["é"])
     }
   }
 

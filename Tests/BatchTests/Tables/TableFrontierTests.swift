@@ -237,13 +237,7 @@ struct TableFrontierTests {
       if used.last != [pack.continuations.count, pack.pageSize] {
         used.append([pack.continuations.count, pack.pageSize])
       }
-      frontier.end(
-        pack,
-        pack.continuations.map {
-          var next = $0
-          next.cursor = "n\(number)"
-          return .success(TablePage(open: [next]))
-        })
+      frontier.end(pack, nextCursor: "n\(number)")
     }
     #expect(used.first == [1, 1] && used.last == [8, nil])
     #expect(used.count == 15, "\(used)")
@@ -264,13 +258,7 @@ struct TableFrontierTests {
         frontier.giveBack(pack, isTooCostly: true)
         continue
       }
-      frontier.end(
-        pack,
-        pack.continuations.map {
-          var next = $0
-          next.cursor = "n\(number)"
-          return .success(TablePage(open: [next]))
-        })
+      frontier.end(pack, nextCursor: "n\(number)")
     }
     #expect(refused <= 7, "\(refused)")
   }
@@ -285,7 +273,7 @@ struct TableFrontierTests {
       if pack.continuations.contains(where: { $0.cursor == "o5" }) {
         frontier.giveBack(pack, isTooCostly: true)
       } else {
-        frontier.end(pack, pack.continuations.map { _ in .success(TablePage()) })
+        frontier.endLast(pack)
       }
     }
     #expect(frontier.failed.map(\.cursor) == ["o5"])
@@ -316,7 +304,7 @@ struct TableFrontierTests {
     #expect(first.number == 0 && first.text == frontier.text)
     var (written, numbers) = (0, [Int]())
     while let pack = frontier.next() {
-      frontier.end(pack, pack.continuations.map { _ in .success(TablePage()) })
+      frontier.endLast(pack)
       let part = frontier.takePart()
       written += part.text.utf8.count
       numbers.append(part.number)
@@ -332,10 +320,7 @@ struct TableFrontierTests {
     var recorded = frontier.takePart().text
     var wholes = 0
     for number in 0..<400 {
-      let pack = try frontier.nextPack()
-      var next = pack.continuations[0]
-      next.cursor = "n\(number)"
-      frontier.end(pack, [.success(TablePage(open: [next]))])
+      frontier.end(try frontier.nextPack(), nextCursor: "n\(number)")
       let part = frontier.takePart()
       recorded = part.number == 0 ? part.text : recorded + part.text
       if part.number == 0 { wholes += 1 }
@@ -355,7 +340,7 @@ struct TableFrontierTests {
     var found: [String?] = []
     while let pack = frontier.next() {
       found += pack.continuations.map(\.parent)
-      frontier.end(pack, pack.continuations.map { _ in .success(TablePage()) })
+      frontier.endLast(pack)
     }
     #expect(found == [nil, "Customer:c3", "Customer:c4"])
     #expect(frontier.failed == [])
@@ -378,7 +363,7 @@ struct TableFrontierTests {
     var other = resumed
     while let pack = other.next() {
       all += pack.continuations
-      other.end(pack, pack.continuations.map { _ in .success(TablePage()) })
+      other.endLast(pack)
     }
     open[5].problem = nil
     for index in all.indices { all[index].number = 0 }
@@ -481,6 +466,22 @@ extension RandomTables {
 }
 
 extension TableFrontier {
+  /// Ends a pack each of whose pages has a next one, after this cursor.
+  fileprivate mutating func end(_ pack: ContinuationPack, nextCursor: String) {
+    end(
+      pack,
+      pack.continuations.map {
+        var next = $0
+        next.cursor = nextCursor
+        return .success(TablePage(open: [next]))
+      })
+  }
+
+  /// Ends a pack whose pages are the last ones.
+  fileprivate mutating func endLast(_ pack: ContinuationPack) {
+    end(pack, pack.continuations.map { _ in .success(TablePage()) })
+  }
+
   /// The next pack, which there must be.
   fileprivate mutating func nextPack() throws -> ContinuationPack {
     let pack = next()

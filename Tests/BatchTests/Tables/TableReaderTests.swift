@@ -33,6 +33,10 @@ struct TableReaderTests {
     type Line { sku: String }
     """
 
+  /// Customers with their orders.
+  private static let query =
+    "{ customers(first: 2) { nodes { id orders(first: 2) { nodes { id } } } } }"
+
   static func plan(_ query: String, schema text: String? = schema) throws -> TablePlan {
     try TablePlanTests.plan(query, schema: text)
   }
@@ -141,8 +145,7 @@ struct TableReaderTests {
 
   @Test("the rows of a page continue the positions of the pages before it")
   func positions() throws {
-    let plan = try Self.plan(
-      "{ customers(first: 2) { nodes { id orders(first: 2) { nodes { id } } } } }")
+    let plan = try Self.plan(Self.query)
     let reader = TableReader(plan: plan)
     let pack = ContinuationPack(
       continuations: [
@@ -205,8 +208,7 @@ struct TableReaderTests {
   private static func next(
     _ data: String, errors: [GraphQLError] = [], cursor: String? = "a"
   ) throws -> Result<TablePage, TaskProblem> {
-    let plan = try plan(
-      "{ customers(first: 2) { nodes { id orders(first: 2) { nodes { id } } } } }")
+    let plan = try plan(query)
     let continuation = Continuation(
       connection: 1, cursor: cursor, holder: ["id": "1"], parent: "Customer:1", count: 4, pages: 2,
       mark: "m")
@@ -284,8 +286,7 @@ struct TableReaderTests {
         #"[{"__typename":"Order","id":"5"}]"#, #"{"hasNextPage":true,"endCursor":null}"#)
     ).get()
     #expect(page.open.map(\.count) == [5])
-    let plan = try Self.plan(
-      "{ customers(first: 2) { nodes { id orders(first: 2) { nodes { id } } } } }")
+    let plan = try Self.plan(Self.query)
     var frontier = TableFrontier(plan, pack: 1, concurrency: 1)
     frontier.begin(page)
     var resumed = try TableFrontier(plan, pack: 1, concurrency: 1, resuming: frontier.text)
@@ -443,8 +444,7 @@ struct TableReaderTests {
 
   @Test("a connection that an error has removed from the response is requested by itself")
   func removed() throws {
-    let plan = try Self.plan(
-      "{ customers(first: 2) { nodes { id orders(first: 2) { nodes { id } } } } }")
+    let plan = try Self.plan(Self.query)
     let data: JSONValue = [
       "customers": [
         "pageInfo": ["hasNextPage": false], "nodes": [["__typename": "Customer", "id": "1"]],
@@ -475,8 +475,7 @@ struct TableReaderTests {
 
   @Test("errors in a pack fail the pages that they concern")
   func packErrors() throws {
-    let plan = try Self.plan(
-      "{ customers(first: 2) { nodes { id orders(first: 2) { nodes { id } } } } }")
+    let plan = try Self.plan(Self.query)
     let pack = ContinuationPack(
       continuations: (0..<12).map {
         Continuation(
