@@ -1,4 +1,5 @@
 import GQLRunReport
+import GQLRunTestSupport
 import Testing
 
 @testable import GQLRunProfile
@@ -59,21 +60,9 @@ struct LoadScheduleTests {
     #expect((0..<4).map { schedule.start(of: $0) } == [3, 3.5, 9, 9.5])
   }
 
-  /// Xorshift, so that a failure can be repeated.
-  private struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state ^= state << 13
-      state ^= state >> 7
-      state ^= state << 17
-      return state
-    }
-  }
-
   @Test("the integral of the rate until the start of a request is its number", arguments: 1...60)
   func integral(seed: Int) {
-    var random = Random(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15)
+    var random = SeededRandom(UInt64(seed))
     let stages = (0..<Int.random(in: 1...6, using: &random)).map { _ in
       let from = Double.random(in: 0...300, using: &random)
       let isConstant = Int.random(in: 0...2, using: &random) == 0
