@@ -99,6 +99,7 @@ import Testing
           "\(name): \(text.split(separator: "\n").filter { $0.contains(Self.canary) })")
       }
       #expect(bench.text(of: "token.json").contains(Self.canary))
+      for name in ["recording.ndjson", "audit.ndjson"] { #expect(!bench.text(of: name).isEmpty) }
       #expect(bench.log.everything.contains("•••"))
     }
   }
