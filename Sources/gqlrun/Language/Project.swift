@@ -46,7 +46,7 @@ extension Project {
       let files = ProjectFile.files([name], in: folder).files
       guard !files.isEmpty else { throw Failure(.badInput, "no document matches \(name)") }
       return files.map(shown)
-    }.filter { seen.insert($0).inserted }
+    }.filter { seen.insert(FilePath.withoutLinks($0) ?? $0).inserted }
   }
 
   /// Loads the project file and prints its warnings; `nil` if none was named and none is found.

@@ -28,14 +28,16 @@ import Testing
   func `a request determines what becomes of errors`(
     behaviour: String, expected: String
   ) async throws {
-    let posted = try await RawClient.reply(
-      "POST", headers: RawClient.json,
-      body: Self.body(Self.query, onError: .string(behaviour)))
-    #expect(posted.text == expected)
     let query =
       "query=%7B%20trouble%20%7B%20ok%20nested%20%7B%20ok%20requiredError%20%7D%20%7D%20%7D"
-    let got = try await RawClient.reply("GET", "/graphql?\(query)&onError=\(behaviour)")
-    #expect(got.text == expected)
+    try await RawClient.withServer { client, _ in
+      let posted = try await client.send(
+        "POST", "/graphql", headers: RawClient.json,
+        body: Self.body(Self.query, onError: .string(behaviour)))
+      #expect(posted.text == expected)
+      let got = try await client.send("GET", "/graphql?\(query)&onError=\(behaviour)")
+      #expect(got.text == expected)
+    }
   }
 
   @Test(arguments: [
@@ -53,13 +55,15 @@ import Testing
 
   @Test func `errors of several fields are one with HALT, and all with NULL`() async throws {
     let query = "{ trouble { requiredItems(size: 5, failEvery: 2) requiredError error } }"
-    for (behaviour, count) in [("HALT", 1), ("NULL", 4)] {
-      let reply = try await RawClient.reply(
-        "POST", headers: RawClient.json,
-        body: Self.body(query, onError: .string(behaviour)))
-      let response = try JSONValue(parsing: reply.text)
-      #expect(response["errors"]?.arrayValue?.count == count, "\(reply.text)")
-      #expect((response["data"]?.isNull == true) == (behaviour == "HALT"))
+    try await RawClient.withServer { client, _ in
+      for (behaviour, count) in [("HALT", 1), ("NULL", 4)] {
+        let reply = try await client.send(
+          "POST", "/graphql", headers: RawClient.json,
+          body: Self.body(query, onError: .string(behaviour)))
+        let response = try JSONValue(parsing: reply.text)
+        #expect(response["errors"]?.arrayValue?.count == count, "\(reply.text)")
+        #expect((response["data"]?.isNull == true) == (behaviour == "HALT"))
+      }
     }
   }
 

@@ -72,10 +72,12 @@ import Testing
 
   @Test func `a query is sent by QUERY, with a body as of POST`() async throws {
     let body = JSONValue.object(["query": .string(query)]).jsonText()
-    let reply = try await RawClient.reply("QUERY", headers: RawClient.json, body: body)
-    #expect(reply.status == 200 && reply.text == answer)
-    let untyped = try await RawClient.reply("QUERY", body: body)
-    #expect(untyped.status == 415)
+    try await RawClient.withServer { client, _ in
+      let reply = try await client.send("QUERY", "/graphql", headers: RawClient.json, body: body)
+      #expect(reply.status == 200 && reply.text == answer)
+      let untyped = try await client.send("QUERY", "/graphql", body: body)
+      #expect(untyped.status == 415)
+    }
   }
 
   @Test(arguments: ["DELETE", "PATCH", "OPTIONS", "HEAD"])

@@ -69,20 +69,24 @@ import Testing
   }
 
   @Test func `a proxy's page`() async throws {
-    let reply = try await RawClient.reply(to: query, path: "/graphql?html")
-    #expect(reply.status == 502)
-    #expect(reply[header: "content-type"] == "text/html; charset=utf-8")
-    #expect(reply.text.contains("<h1>502 Bad Gateway</h1>"))
-    let other = try await RawClient.reply(to: query, path: "/graphql?html&status=200")
-    #expect(other.status == 200 && other.text.contains("<html>"))
+    try await RawClient.withServer { client, _ in
+      let reply = try await client.post(query, path: "/graphql?html")
+      #expect(reply.status == 502)
+      #expect(reply[header: "content-type"] == "text/html; charset=utf-8")
+      #expect(reply.text.contains("<h1>502 Bad Gateway</h1>"))
+      let other = try await client.post(query, path: "/graphql?html&status=200")
+      #expect(other.status == 200 && other.text.contains("<html>"))
+    }
   }
 
   @Test func `bodies that are none`() async throws {
-    let empty = try await RawClient.reply(to: query, path: "/graphql?empty=1")
-    #expect(empty.status == 200 && empty.text.isEmpty && empty.isComplete)
-    let garbage = try await RawClient.reply(to: query, path: "/graphql?garbage=true")
-    #expect(garbage.status == 200)
-    #expect(throws: JSONError.self) { try JSONValue(parsing: garbage.body) }
+    try await RawClient.withServer { client, _ in
+      let empty = try await client.post(query, path: "/graphql?empty=1")
+      #expect(empty.status == 200 && empty.text.isEmpty && empty.isComplete)
+      let garbage = try await client.post(query, path: "/graphql?garbage=true")
+      #expect(garbage.status == 200)
+      #expect(throws: JSONError.self) { try JSONValue(parsing: garbage.body) }
+    }
   }
 
   @Test func `another media type`() async throws {
@@ -101,9 +105,11 @@ import Testing
   }
 
   @Test func `a body shorter than the cut is whole`() async throws {
-    for count in [answer.utf8.count, 100_000] {
-      let reply = try await RawClient.reply(to: query, path: "/graphql?truncate=\(count)")
-      #expect(reply.isComplete && reply.text == answer)
+    try await RawClient.withServer { client, _ in
+      for count in [answer.utf8.count, 100_000] {
+        let reply = try await client.post(query, path: "/graphql?truncate=\(count)")
+        #expect(reply.isComplete && reply.text == answer)
+      }
     }
   }
 

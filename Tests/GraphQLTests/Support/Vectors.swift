@@ -61,6 +61,7 @@ extension Document {
   }
 }
 
+/// The schema of a document.
 func schema(_ source: String) throws -> Schema { try Schema(sdl: Document(parsing: source)) }
 
 /// The error of parsing `source`; a recorded issue when it parses.

@@ -11,7 +11,7 @@ import Testing
     body: @Sendable (Bench) async throws -> Result
   ) async throws -> Result {
     try await Bench.with(
-      "- rate-limit: { \(options) }\n- fetch\n- response-code\n- parse",
+      "- rate-limit\(options.isEmpty ? "" : ": { \(options) }")\n- fetch\n- response-code\n- parse",
       setup: .init(clock: ServiceClock(clock), transport: network), body: body)
   }
 
@@ -217,7 +217,7 @@ import Testing
   @Test func `a waiting caller can be cancelled`() async throws {
     let clock = TestClock()
     let network = FakeNetwork(Self.answer(429, ["Retry-After": "7"]), .ok)
-    try await with("budget: headers", network, clock: clock) { bench in
+    try await with("", network, clock: clock) { bench in
       _ = await bench.run()
       let task = Task { await bench.run() }
       await clock.sleepers(1)

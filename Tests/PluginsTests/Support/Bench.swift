@@ -168,7 +168,7 @@ struct Bench: Sendable {
   func using(_ chain: String, url: String) throws -> Bench {
     Bench(
       runner: PipelineRunner(try Self.pipeline(chain, url: url), services: runner.services),
-      store: store, log: log)
+      store: store, log: log, folder: folder)
   }
 
   /// What is wrong with a chain, one message per finding.
