@@ -59,10 +59,7 @@ public struct StoreConfiguration: Sendable, Hashable {
   /// The URL of a PostgreSQL database: `postgresql://host/database`. Without parts of it, the variables of libpq
   /// (`PGHOST`, …) and its password file apply.
   public var url: String?
-  /// The size above which old records are evicted; `nil` has no limit.
-  ///
-  /// A memory store evicts the least recently used records first, the others the least recently
-  /// received ones.
+  /// The size above which a store in memory evicts records, the least recently used ones first; `nil` has no limit.
   public var maxSize: ByteSize?
   /// The size of a SQLite store's memory tier; `nil` has no memory tier.
   public var memory: ByteSize?
@@ -76,7 +73,7 @@ public struct StoreConfiguration: Sendable, Hashable {
   ///   - kind: The kind of the store.
   ///   - path: The path of the database file of a SQLite store.
   ///   - url: The URL of a PostgreSQL database.
-  ///   - maxSize: The size above which records are evicted; `nil` has no limit.
+  ///   - maxSize: The size above which a store in memory evicts records; `nil` has no limit.
   ///   - memory: The size of a SQLite store's memory tier.
   ///   - isRequired: Whether a store that cannot be opened or written is an error.
   public init(

@@ -37,16 +37,20 @@ struct JournalFilesTests {
 
   @Test("the newest journal of a folder is the one that was written last, also behind a link")
   func newest() throws {
-    for (name, seconds) in ["old.journal": 1.0, "new": 3, "middle.journal": 2] {
+    let link = folder.file("link.journal")
+    try FileManager.default.createSymbolicLink(
+      atPath: link, withDestinationPath: folder.file("linked"))
+    func expect(_ path: String, afterWriting name: String, at seconds: Double) throws {
       try folder.write("", to: name)
       try FileManager.default.setAttributes(
         [.modificationDate: Date(timeIntervalSince1970: seconds)],
         ofItemAtPath: folder.file(name))
+      #expect(RunSnapshot.newestJournal(in: folder.path) == path, "\(name)")
     }
-    let link = folder.file("link.journal")
-    try FileManager.default.createSymbolicLink(
-      atPath: link, withDestinationPath: folder.file("new"))
-    #expect(RunSnapshot.newestJournal(in: folder.path) == link)
+    try expect(link, afterWriting: "linked", at: 1)
+    try expect(folder.file("new.journal"), afterWriting: "new.journal", at: 3)
+    try expect(folder.file("new.journal"), afterWriting: "old.journal", at: 2)
+    try expect(link, afterWriting: "linked-wal", at: 4)
   }
 
   @Test("a reader reads and removes the log of a run that was killed")

@@ -23,6 +23,7 @@ struct ManifestSchemaTests {
       $0.components(separatedBy: "\n```")[0]
     }
     let examples = Repository.files(in: "Examples/batch", suffix: ".batch.yaml").map(\.text)
+    try #require(!examples.isEmpty)
     return blocks.filter { $0.hasPrefix("version: 1") && $0.contains("\noperations:") } + examples
   }
 

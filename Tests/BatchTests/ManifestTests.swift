@@ -183,16 +183,16 @@ struct ManifestTests {
 
   @Test("a path that ends in .gz is that of a sink that compresses")
   func compressed() throws {
-    for kind in Sinks.all where !kind.fileExtensions.isEmpty {
-      let start = "sinks: [{ \(kind.name): { path: "
+    for kind in [NDJSONSink.name, CSVSink.name, JSONSink.name, SQLiteSink.name] {
+      let start = "sinks: [{ \(kind): { path: "
       let findings = try Bench.findings(
         "version: 1\n\(start)o.gz } }]\noperations: [{ id: a, query: \"{ countries { code } }\" }]",
         in: location)
-      guard kind.name != NDJSONSink.name else {
+      guard kind != NDJSONSink.name else {
         #expect(findings == [])
         continue
       }
-      let message = "2:\(start.count + 1) P003 the sink `\(kind.name)` does not compress its file"
+      let message = "2:\(start.count + 1) P003 the sink `\(kind)` does not compress its file"
       #expect(findings.map { $0.hasPrefix(message) } == [true], "\(findings)")
     }
   }

@@ -44,6 +44,7 @@ final class QuerySource {
     self.path = path
     _ = try Self.columns(path: path, query: query)
     do {
+      // Read-only, because the query is the user's: `query_only` lets `PRAGMA journal_mode` pass.
       queue = try DatabaseQueue(path: path, configuration: .reading)
       cursor = try queue.inDatabase { db in
         try GRDB.Row.fetchCursor(db, sql: query)

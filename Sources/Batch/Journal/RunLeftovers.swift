@@ -26,7 +26,7 @@ public struct RunLeftovers: Sendable {
   /// The total size of the files, in bytes.
   public var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
-  /// Finds the files, without changing anything.
+  /// Finds the files, without removing any. The log of a run that was killed is joined with its journal.
   ///
   /// - Parameters:
   ///   - manifest: The manifest of the runs.

@@ -20,9 +20,11 @@ package enum RunSnapshot {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let files = names.filter { $0.hasSuffix(".journal") }.map { name in
       // A journal that is written grows in its log first.
-      let times = ["", "-wal"].compactMap { FilePath.status(of: "\(folder)/\(name)\($0)")?.st_mtim }
+      let path = "\(folder)/\(name)"
+      let file = FilePath.withoutLinks(path) ?? path
+      let times = ["", "-wal"].compactMap { FilePath.status(of: file + $0)?.st_mtim }
         .map { ($0.tv_sec, $0.tv_nsec) }
-      return (path: "\(folder)/\(name)", time: times.max(by: <) ?? (0, 0))
+      return (path: path, time: times.max(by: <) ?? (0, 0))
     }
     return files.max { ($0.time.0, $0.time.1, $0.path) < ($1.time.0, $1.time.1, $1.path) }?.path
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GQLRunPipeline
+import GQLRunSupport
 
 /// The files of a project, as listed in its project file.
 struct Project {

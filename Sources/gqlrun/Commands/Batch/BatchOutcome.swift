@@ -15,7 +15,7 @@ enum BatchOutcome {
   static func failure(
     _ summary: RunSummary, _ manifest: String, during work: Work, isReported: Bool
   ) -> Failure? {
-    if summary.stop == .tooManyFailures {
+    if summary.stop == .tooManyFailures, work != .repetition {
       return Failure(
         .failed,
         "stopped after too many failures; gqlrun batch run \(manifest) --resume continues the run, --only failed "
