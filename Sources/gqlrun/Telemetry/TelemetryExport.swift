@@ -170,11 +170,11 @@ struct TelemetryExport: Sendable {
   private func writeFile() async {
     guard let file = options.metricsFile, let registry else { return }
     let text = await registry.prometheusText()
-    do throws(SystemError) {
-      // Readable for the collector, which has another user.
-      try AtomicFile.write(Array(text.utf8), to: file, permissions: 0o644)
+    do {
+      // Not private: the collector has another user.
+      try OutputFile.write(Array(text.utf8), to: file, replacing: MetricsOptions.form)
     } catch {
-      warnings.first("the metrics are not written: \(error)")
+      warnings.first("the metrics are not written: \(Failure(describing: error).message)")
     }
   }
 

@@ -265,6 +265,31 @@ struct TelemetryExportTests {
     #expect(collector.requests.isEmpty && folder.partialFiles.isEmpty)
   }
 
+  @Test("metrics are written into a pipe, and into the file that a link leads to")
+  func otherDestinations() async throws {
+    let folder = try Folder()
+    #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
+    let reader = open(folder.file("pipe"), O_RDWR | O_NONBLOCK)
+    defer { close(reader) }
+    #expect(symlink("target", folder.file("link")) == 0)
+    for name in ["pipe", "link"] {
+      let bench = Bench()
+      try await bench.run(
+        Collector(.status(200)), with: ["--metrics-file", folder.file(name)]
+      ) { telemetry in
+        let registry = try #require(telemetry?.registry)
+        registry.set("gqlrun.batch.requests.limit", 7)
+      }
+      #expect(bench.warnings.all == [])
+    }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = read(reader, &bytes, bytes.count)
+    let end = "gqlrun_batch_requests_limit 7.0\n"
+    #expect(String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).hasSuffix(end))
+    #expect(try folder.text("target").hasSuffix(end))
+    #expect(try folder.text("link") == folder.text("target"))
+  }
+
   @Test("a file of another kind is not replaced")
   func otherFile() async throws {
     let bench = Bench()
