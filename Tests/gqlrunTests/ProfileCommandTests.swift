@@ -41,21 +41,28 @@ struct ProfileCommandTests {
     #expect(try #require(peak) < 200 << 20)
   }
 
-  @Test("an interrupted load is reported with the requests until then, and ends with 130")
-  func interruptedLoad() async throws {
+  @Test(
+    "an interrupted load is reported with the requests or events until then, and ends with 130",
+    arguments: [
+      ("load", "{ countries { code } }", ["--rate", "50"], 20),
+      ("subscription", "subscription { countdown(from: 100000) }", ["--subscribe"], 1),
+    ])
+  func interruptedLoad(
+    section: String, document: String, kind: [String], requests: Int
+  ) async throws {
     let folder = try Folder()
-    try folder.write("{ countries { code } }", to: "q.graphql")
+    try folder.write(document, to: "q.graphql")
     try await DemoServer.withServer { server in
-      let options = ["--rate", "50", "--duration", "10m", "--json", "r.json"]
+      let options = kind + ["--duration", "10m", "--json", "r.json"]
       let result = try await Program.run(
         ["profile", "-d", "q.graphql", "-e", server.url] + options, in: folder
       ) { id in
-        await server.log.requests(20)
+        await server.log.requests(requests)
         kill(id, SIGINT)
       }
       #expect(result.status == 130, "\(result)")
       #expect(result.output.contains("warning: interrupted: the figures are those"), "\(result)")
-      let load = try #require(try JSONValue(parsing: folder.text("r.json"))["load"])
+      let load = try #require(try JSONValue(parsing: folder.text("r.json"))[section])
       #expect(load["isInterrupted"] == true)
       let steps = load["steps"]?.arrayValue?.count ?? 0
       #expect((1..<600).contains(steps))

@@ -80,6 +80,7 @@ package final class SubscriptionRun: Sendable {
       report.receivedBytes = meter.receivedBytes - wires
       report.connections = meter.count - connections
     }
+    if Task.isCancelled { report.isInterrupted = true }
     return report
   }
 
@@ -527,6 +528,8 @@ package struct SubscriptionReport: Codable, Sendable {
   package var failed: Int?
   /// The number of subscriptions that the server has completed.
   package var completed: Int?
+  /// Whether the run ended before its time; `nil` if it did not, and beside requests, whose report has it.
+  package var isInterrupted: Bool?
   /// The events over time.
   package var steps: [Step]?
   /// The time of each step, in seconds.

@@ -410,6 +410,9 @@ extension SubscriptionReport {
       lines.append("processor time of an event: \(Quantity.time(seconds))")
     }
     lines += failures.map { "\($0.count) x \($0.message)" }
+    if isInterrupted == true {
+      lines.append("warning: interrupted: the figures are those of the events until then")
+    }
     return Report.Section(
       "\(events) events of \(Quantity.count(subscriptions, "subscription")) in "
         + "\(Quantity.time(seconds)): \(rate) per second",

@@ -149,8 +149,9 @@ struct ProfileOutputs: ParsableArguments {
       }
     }
     for violation in violations { Terminal.error(violation) }
-    if report.load?.isInterrupted == true {
-      throw Failure(.interrupted, "interrupted; the report has the requests until then")
+    if report.load?.isInterrupted ?? report.subscription?.isInterrupted == true {
+      let measured = report.load == nil ? "events" : "requests"
+      throw Failure(.interrupted, "interrupted; the report has the \(measured) until then")
     }
     guard violations.isEmpty else { throw Failure(.failed, "") }
   }
