@@ -113,6 +113,11 @@ struct ProfileCommand: AsyncParsableCommand {
       throw ValidationError(
         "--junit has a case for each budget; add one, such as --budget 'total<=2s'")
     }
+    if load.isGiven, !store.isEmpty || outputs.trace != nil || outputs.folded != nil {
+      throw ValidationError(
+        "--store, --trace and --folded are for the stages of one response; leave them out, or --rate, --stages, "
+          + "--concurrency and --subscribe")
+    }
     if load.manifest != nil { return try refuseRequestOptions() }
     let inputs = [file, document, operationOptions.variables] + operationOptions.schema
     guard inputs.count(where: { $0 == "-" }) < 2 else {

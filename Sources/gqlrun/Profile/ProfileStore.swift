@@ -151,6 +151,10 @@ struct LoadOptions: ParsableArguments {
         "--manifest, --weight, --retries and --cache are for many requests; add --rate, --stages or --concurrency"
       )
     }
+    if duration != nil, !isGiven {
+      throw ValidationError(
+        "--duration is for many requests and for events; add --rate, --concurrency or --subscribe")
+    }
     guard manifest != nil || weight.isEmpty else {
       throw ValidationError("--weight needs the operations of a manifest: --manifest FILE")
     }
