@@ -114,9 +114,10 @@ struct RunCommand: AsyncParsableCommand {
     if incremental, !expectOptions.expect.isEmpty {
       throw ValidationError("--incremental cannot be used with --expect, which needs whole results")
     }
-    if let output = outputOptions.file, output == recordingOptions.har, !output.hasPrefix("/dev/") {
-      throw ValidationError("--output and --har name one file, \(output); name two")
-    }
+    try requireDifferentFiles([
+      ("--output", outputOptions.file), ("--har", recordingOptions.har),
+      ("--junit", expectOptions.junit), ("--metrics-file", metrics.metricsFile),
+    ])
     if subscriptionOptions.watch, pageOptions.paginate {
       throw ValidationError("--watch cannot be used with --paginate, which follows one result")
     }

@@ -65,6 +65,10 @@ struct ProfileOutputs: ParsableArguments {
       throw ValidationError(
         "only one report can go to - (standard output); name files for the others")
     }
+    try requireDifferentFiles([
+      ("--json", json), ("--html", html), ("--trace", trace), ("--folded", folded),
+      ("--prometheus", prometheus), ("--junit", junit),
+    ])
     if failAbove != nil, compare == nil {
       throw ValidationError("--fail-above needs an earlier report: --compare before.json")
     }

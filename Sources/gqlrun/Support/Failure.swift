@@ -60,6 +60,17 @@ extension ParsableArguments {
     throw ValidationError(
       "\(option) \(number) \(problem); use \(range.lowerBound) to \(range.upperBound)")
   }
+
+  /// Throws if two options name one output. A device or a pipe in `/dev` can have several.
+  func requireDifferentFiles(_ outputs: [(option: String, path: String?)]) throws {
+    var options: [String: String] = [:]
+    for (option, path) in outputs {
+      guard let path, !path.hasPrefix("/dev/") else { continue }
+      if let other = options.updateValue(option, forKey: path) {
+        throw ValidationError("\(other) and \(option) name one file, \(path); name two")
+      }
+    }
+  }
 }
 
 extension AsyncParsableCommand {
