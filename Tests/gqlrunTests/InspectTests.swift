@@ -142,9 +142,11 @@ struct InspectTests {
     let arguments = [folder.file("cache.db")] + (isAllowed ? ["--allow-write"] : [])
     try await Page.with(arguments) { page in
       let before = try await page.json("api/cache")["records"]?.intValue
+      let unnamed = try await page.post("api/evict", [:])
       let evicted = try await page.post("api/evict", ["pattern": "Post:2"])
       let collected = try await page.post("api/gc", [:])
       if isAllowed {
+        #expect(unnamed["error"]?.stringValue?.contains("an empty pattern") == true)
         #expect(evicted["records"]?.intValue == 1)
         #expect(collected["records"]?.intValue == 0)
       } else {

@@ -91,7 +91,7 @@ struct InspectServer: Sendable {
           name == "api/explain"
             ? try await cache.explain(given)
             : try await cache.remove(
-              name == "api/evict" ? given.pattern : nil, allowsWrites: allowsWrites))
+              name == "api/evict" ? given.pattern ?? "" : nil, allowsWrites: allowsWrites))
       case (_, "api/send"):
         let given = try InspectQuestion(request.body)
         let pipeline = try Self.element(pipelines, at: given.at, "pipeline")
