@@ -158,6 +158,13 @@ struct LoadTests {
     #expect(report.section.lines.contains { $0.contains("slowest second: from 3 s") })
   }
 
+  @Test("an error of the server is one line of the report")
+  func oneLine() {
+    var errors = ErrorTally()
+    errors.add("GraphQL error: no\nbudgets  met")
+    #expect(errors.list.map(\.message) == ["GraphQL error: no\u{FFFD}budgets  met"])
+  }
+
   @Test("an outage is visible as failures in the steps of its time, with codes of GraphQL errors")
   func outageOverTime() async throws {
     let clock = TestClock.jumping()

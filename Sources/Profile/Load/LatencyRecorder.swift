@@ -1,6 +1,7 @@
 import Foundation
 import GQLRunCache
 import GQLRunPipeline
+import GQLRunSupport
 import Histogram
 
 /// Collects the latencies of concurrent requests.
@@ -111,7 +112,9 @@ struct ErrorTally {
   private static let maxMessages = 100
   private static let others = "other errors"
 
-  mutating func add(_ text: String) {
+  /// Counts an error. The text of a server must not look like further lines of the report.
+  mutating func add(_ error: String) {
+    let text = Printable.line(error)
     let isCounted = counts[text] != nil || counts.count < Self.maxMessages
     counts[isCounted ? text : Self.others, default: 0] += 1
   }
