@@ -155,6 +155,8 @@ public struct HTTPLimits: Sendable, Hashable {
   public var headerBytes: ByteSize = .kibibytes(64)
   /// The largest ratio of decompressed to compressed size; `nil`, the default, has no limit.
   public var decompressionRatio: Int?
+  /// Whether the exchange is a subscription, whose time without data the option `event_timeout` of `fetch` limits.
+  package var isSubscription = false
   /// The settings of the connection.
   public var connection: HTTPConnection {
     _read { yield sharedConnection.value }

@@ -249,6 +249,7 @@ private struct FetchInterceptor: HTTPInterceptor {
     var limits = limits
     limits.total = .seconds(100 * 365 * 86_400)
     limits.idle = eventTimeout
+    limits.isSubscription = true
     limits.bodyBytes = ByteSize(bytes: .max)
     limits.minimumThroughput = ByteSize(bytes: 0)
     return limits

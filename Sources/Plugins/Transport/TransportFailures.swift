@@ -31,6 +31,9 @@ final class TransportFailures: Sendable {
   /// The proxy that the request goes through, or `nil`.
   var proxy: HTTPProxy? { route.proxy }
 
+  /// The option of `fetch` that limits the time without data.
+  private var silenceOption: String { limits.isSubscription ? "event_timeout" : "idle_timeout" }
+
   /// A failure of a request that was not sent, or not processed.
   func notSent(
     _ code: ChainError.Code, _ text: String, remedy: String? = nil, cause: (any Error)? = nil
@@ -105,7 +108,7 @@ extension TransportFailures {
     case .headIdle(let idle):
       unanswered(
         .timedOut, "\(origin) did not answer: no data arrived for \(idle.optionText)",
-        remedy: "raise the option idle_timeout of fetch if it is that slow")
+        remedy: "raise the option \(silenceOption) of fetch if it is that slow")
     case .headTooLarge:
       answered(
         .limitExceeded, "the header fields from \(origin) are larger than \(limits.headerBytes)",
@@ -128,7 +131,7 @@ extension TransportFailures {
         .timedOut,
         "\(origin) stopped sending after \(received) bytes of the body: no data arrived for "
           + limits.idle.optionText,
-        remedy: "raise the option idle_timeout of fetch if it is that slow")
+        remedy: "raise the option \(silenceOption) of fetch if it is that slow")
     case .bodyTooSlow(let received):
       answered(
         .timedOut,

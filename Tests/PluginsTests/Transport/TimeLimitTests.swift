@@ -67,6 +67,19 @@ import Testing
     }
   }
 
+  @Test func `a subscription without data names the option that limits its time`() async throws {
+    let clock = TestClock()
+    let script: [RawServer.Step] = [
+      .request, .run { clock.advance(by: .seconds(45)) }, .untilClosed,
+    ]
+    let chain = Bench.fetching("connect_timeout: 29s, event_timeout: 45s")
+    try await Bench.withServer(script, chain: chain, setup: setup(clock)) { bench, _ in
+      let outcome = await bench.run("subscription Renamed { renamed { __typename id name } }")
+      expectTimeout(
+        outcome, bench, .unknown, ["no data arrived for 45s", "raise the option event_timeout"])
+    }
+  }
+
   @Test func `fault 9: a server that falls silent in the body is given up`() async throws {
     let clock = TestClock()
     let (passed, signal) = AsyncStream.makeStream(of: Void.self)
