@@ -384,15 +384,18 @@ struct RunPagesTests {
       "\(found.problems)")
   }
 
-  @Test("a page that is null without an error is an error")
-  func missingPage() async throws {
+  @Test(
+    "a page that is null without an error is an error",
+    arguments: [
+      (#"{"data":{"list":null}}"#, "page 2 of `list` is null"),
+      (#"{"data":null}"#, "page 2 has no data and no error"),
+    ])
+  func missingPage(page: String, message: String) async throws {
     let found = try await follow("query($a: String) { list(after: $a) \(Self.page) }") { body in
-      try body["variables"]?["a"]?.stringValue == nil
-        ? TreeServer().answer(body) : #"{"data":{"list":null}}"#
+      try body["variables"]?["a"]?.stringValue == nil ? TreeServer().answer(body) : page
     }
     #expect(found.pages.count == 2 && found.error?.status == .failed, "\(found)")
-    #expect(
-      found.error?.message.contains("page 2 of `list` is null") == true, "\(found.error as Any)")
+    #expect(found.error?.message.contains(message) == true, "\(found.error as Any)")
   }
 
   @Test(

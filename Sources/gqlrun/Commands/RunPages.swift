@@ -181,15 +181,20 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
 
   /// The operation with the variables of the next page; `nil` after the last one.
   ///
-  /// - Throws: ``Failure`` if there are more pages than `--max-pages`, or if the server repeats a cursor.
+  /// - Throws: ``Failure`` if there are more pages than `--max-pages`, or if the server repeats a cursor or leaves a page out.
   private mutating func nextPage() throws -> PreparedOperation? {
     if let failure { throw failure }
-    guard let last, let data = last.data.unlessNull, let operation = request.operation
-    else { return nil }
+    guard let last, let operation = request.operation else { return nil }
+    guard let data = last.data.unlessNull else {
+      // The errors of a result are reported, and decide about the exit code.
+      guard last.errors.isEmpty else { return nil }
+      throw gqlrun.Failure(
+        .failed,
+        "the result is incomplete: page \(count) has no data and no error; run the command again")
+    }
     do {
       var pages = UnreadPages(of: operation)
       try pages.read(last)
-      // The errors of a result are reported, and decide about the exit code.
       if last.errors.isEmpty, let page = pages.unknown.first {
         throw gqlrun.Failure(.failed, "the result is incomplete: \(page.unknownNote)")
       }
