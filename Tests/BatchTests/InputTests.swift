@@ -63,6 +63,18 @@ struct InputTests {
     #expect(error?.line == 5)
   }
 
+  @Test("a pipe is no file with rows, because its rows can be read once only")
+  func pipes() throws {
+    let pipe = location.file("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    for path in [pipe, location.file("."), "/dev/null"] {
+      for input in [CSVInput.reading(path), JSONLinesInput.reading(path)] {
+        let error = #expect(throws: InputProblem.self) { try input?.columns(hasNeeds: false) }
+        #expect(error?.message.contains("not a regular file") == true, "\(error as Any)")
+      }
+    }
+  }
+
   @Test("a query's rows keep their types, and the file is not written")
   func sqlite() throws {
     let path = location.file("a.db")

@@ -184,7 +184,8 @@ final class ByteReader {
 
   init(path: String) throws(InputProblem) {
     name = path
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Opening a pipe would wait for its writer.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       let reason = errno
       throw InputProblem(
@@ -194,6 +195,14 @@ final class ByteReader {
           : "the input cannot be opened: \(String(cString: strerror(reason)))")
     }
     handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    // A pipe has its rows once, and they are checked before the run reads them.
+    guard FileStatus(descriptor: descriptor)?.isRegular == true else {
+      throw InputProblem(
+        file: path, line: nil,
+        message:
+          "it is not a regular file, and its rows are read more than once; write them into a file, or read them from "
+          + "standard input with `stdin: csv` or `stdin: jsonl`")
+    }
   }
 
   init(standardInput: Void) {
