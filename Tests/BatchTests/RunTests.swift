@@ -412,6 +412,14 @@ struct RunTests {
     #expect(try JSONValue(parsing: location.text("state.json"))["newest"]?.stringValue == newest)
   }
 
+  @Test("the highest and the lowest integer of a bookmark are exact")
+  func exactBookmarks() {
+    let first = 1_500_000_000_000_000_000
+    let ids = [2, 3, 1, 2].map { JSONValue.number(JSONNumber(first + $0)) }
+    #expect(Bookmark.Fold.max.value(of: ids)?.intValue == first + 3)
+    #expect(Bookmark.Fold.min.value(of: ids)?.intValue == first + 1)
+  }
+
   @Test("max_pages delivers as many pages, fails when there are more, and a higher one continues")
   func maxPages() async throws {
     func yaml(_ most: Int, offset: Bool) -> String {

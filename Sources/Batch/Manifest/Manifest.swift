@@ -155,7 +155,10 @@ struct Bookmark: Sendable {
     func value(_ old: JSONValue?, then new: JSONValue) -> JSONValue {
       guard let old, self != .last else { return new }
       let isGreater =
-        if let old = old.doubleValue, let new = new.doubleValue {
+        // Integers that differ may have the same `Double`.
+        if let old = old.intValue, let new = new.intValue {
+          new > old
+        } else if let old = old.doubleValue, let new = new.doubleValue {
           new > old
         } else {
           old.stringValue.map { old in
