@@ -13,6 +13,8 @@ struct Augmentation {
   let facts: TypeFacts?
   private let document: Document
   private let shared: SharedIdentities
+  /// Whether each key field has an alias of its type, which no other field can have.
+  private var hasOwnAliases = false
 
   init(_ document: Document, keys: KeyRules, facts: TypeFacts?) {
     self.document = document.withoutCatches()
@@ -22,7 +24,20 @@ struct Augmentation {
   }
 
   /// The document with the added fields.
+  ///
+  /// An added field may conflict with a field of the document that is merged with it, in a fragment or under the same
+  /// response key: the key field `id` with `id: name`, or with the `id` of another type of a union.
   func augmented() -> Document {
+    let result = withAddedFields()
+    guard result.hasConflicts(in: facts?.schema), !document.hasConflicts(in: facts?.schema) else {
+      return result
+    }
+    var distinct = self
+    distinct.hasOwnAliases = true
+    return distinct.withAddedFields()
+  }
+
+  private func withAddedFields() -> Document {
     var result = document
     result.definitions = document.definitions.map { definition in
       switch definition {
@@ -75,7 +90,9 @@ struct Augmentation {
       added.append(field("__typename", in: set))
     }
     for name in type.map({ keys.selectableFields(of: $0, facts: facts) }) ?? []
-    where !asksPlainly(for: name, in: set, anyAlias: true) { added.append(field(name, in: set)) }
+    where !asksPlainly(for: name, in: set, anyAlias: true) {
+      added.append(field(name, in: set, of: type))
+    }
     result.selections = added + identities(in: set, of: name, on: type) + result.selections
     return result
   }
@@ -85,7 +102,9 @@ struct Augmentation {
   {
     guard let field else { return [] }
     return shared.types(for: set, of: field, on: type).compactMap { type in
-      let fields = keys.selectableFields(of: type, facts: facts).map { self.field($0, in: set) }
+      let fields = keys.selectableFields(of: type, facts: facts).map {
+        self.field($0, in: set, of: type)
+      }
       if fields.isEmpty { return nil }
       return SyntaxMaker(at: .added).fragment(on: type, fields)
     }
@@ -103,12 +122,23 @@ struct Augmentation {
   }
 
   /// The field to add; with an alias if another field has the response key.
-  private func field(_ name: String, in set: SelectionSet) -> Selection {
+  private func field(_ name: String, in set: SelectionSet, of type: String? = nil) -> Selection {
+    if hasOwnAliases, let type {
+      return SyntaxMaker(at: .added).field(name, as: ObjectKeys.alias(of: "\(type)_\(name)"))
+    }
     let isTaken = set.selections.contains {
       guard case .field(let field) = $0 else { return false }
       return field.responseKey == name && field.name.value != name
     }
     return SyntaxMaker(at: .added).field(name, as: isTaken ? ObjectKeys.alias(of: name) : nil)
+  }
+}
+
+extension Document {
+  /// Whether fields with the same response key cannot be merged.
+  fileprivate func hasConflicts(in schema: Schema?) -> Bool {
+    let options = ValidationOptions(rules: [.overlappingFieldsCanBeMerged], maxErrors: 1)
+    return !validate(schema, options: options, own: []).isEmpty
   }
 }
 

@@ -1,3 +1,4 @@
+import GQLRunLanguage
 import Testing
 
 @testable import GQLRunCache
@@ -307,6 +308,46 @@ struct ObjectKeyTests {
         #"{"key":"User:1","fields":{"__typename":"User","id":"1","name":"Ada"}}"#)
       #expect(try await cache.read(document) == #"{"viewer":{"key":"1","id":"Ada"}}"#)
     }
+  }
+
+  @Test(
+    "an added key field does not conflict with a field that is merged with it",
+    arguments: [
+      ("{ node { ... on Issue { id: name } } }", #""id":"one""#),
+      ("{ node { id: name ... on Issue { n } } }", #""id":"one","n":1"#),
+      (
+        "{ node { ...F } } fragment F on Node { ... on Issue { n ...G } } fragment G on Node { id: name }",
+        #""n":1,"id":"one""#
+      ),
+      ("{ node { id(short: true) } }", #""id":"1""#),
+      ("{ node: item { ... on Issue { n } ... on Note { text } } }", #""n":1"#),
+    ])
+  func mergedKey(document: String, shown: String) async throws {
+    let facts = try facts(
+      """
+      interface Node { id(short: Boolean): ID! name: String }
+      type Issue implements Node { id(short: Boolean): ID! name: String n: Int }
+      type Note { id: Int text: String }
+      union Item = Issue | Note
+      type Query { node: Node item: Item }
+      """)
+    let operation = try prepare(document, facts: facts)
+    let schema = try #require(facts.schema)
+    let sent = try Document(parsing: operation.document)
+    #expect(sent.validate(against: schema) == [], "\(operation.document)")
+    let cache = CacheUnderTest(store: MemoryStore())
+    let ids = #""gqlrun_Node_id":"1","gqlrun_Issue_id":"1""#
+    try await cache.write(
+      #"{"data":{"node":{"__typename":"Issue",\#(ids),\#(shown)}}}"#, operation)
+    #expect(try await cache.dump().contains(#"{"key":"Issue:1","#))
+    #expect(try await cache.read(operation) == #"{"node":{\#(shown)}}"#)
+  }
+
+  @Test("without a schema, the key field of a fragment does not conflict with one around it")
+  func mergedKeyWithoutSchema() throws {
+    let operation = try prepare(
+      "{ node { id: name ... on Issue { n } } }", keys: KeyRules(types: ["Issue": ["id"]]))
+    #expect(operation.document.contains("gqlrun_Issue_id: id"), "\(operation.document)")
   }
 
   @Test("a field with arguments is not a key field", arguments: Way.allCases)
