@@ -61,6 +61,19 @@ struct FileCommandTests {
     }
   }
 
+  @Test("an interrupted command does not wait for its input")
+  func interruptedInput() async throws {
+    let folder = try Folder()
+    let pipe = folder.file("input")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    // Open for writing, too: nothing comes, and the input does not end.
+    let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
+    defer { close(descriptor) }
+    let reading = Task { try Input.bytes(pipe, "the response") }
+    reading.cancel()
+    await #expect(throws: CancellationError.self) { try await reading.value }
+  }
+
   /// What is in a pipe, up to the end of a line.
   private static func line(_ descriptor: Int32) async -> String {
     await withCheckedContinuation { continuation in

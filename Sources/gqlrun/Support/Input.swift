@@ -106,8 +106,16 @@ final class InputReader {
   }
 
   /// The next chunk, valid until the next call; `nil` at the end of the file.
+  ///
+  /// A cancelled task does not wait for a program that writes to a pipe.
   func next() throws -> UnsafeRawBufferPointer? {
     while true {
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      // Short, because nothing else wakes the thread when the task is cancelled.
+      guard poll(&waiting, 1, 50) > 0 else {
+        try Task.checkCancellation()
+        continue
+      }
       let count = read(descriptor, buffer.baseAddress, buffer.count)
       if count < 0 && errno == EINTR { continue }
       guard count >= 0 else {
