@@ -550,6 +550,10 @@ extension SchemaComparison {
         report(.directiveRemoved, "\(name) was removed.")
         continue
       }
+      // Type definitions have no standard directives: how a server defines them depends on its edition only.
+      if let standard = BuiltIns.directives[name], before == standard || after == standard {
+        continue
+      }
       compare(before, after)
     }
     for name in new.directiveNamesInOrder where old.directiveDefinitions[name] == nil {

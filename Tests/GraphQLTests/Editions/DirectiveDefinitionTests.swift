@@ -279,6 +279,11 @@ import Testing
       "type A { a: Int } directive @deprecated(reason: String! = \"No longer supported\") on FIELD_DEFINITION "
         + "| ARGUMENT_DEFINITION | INPUT_FIELD_DEFINITION | ENUM_VALUE", []
     ),
+    // The introspection of a server, and its type definitions, which do not have the directive.
+    (
+      "type A { a: Int } \"Marks\" directive @deprecated(\"Why\" reason: String = \"No longer supported\") "
+        + "on FIELD_DEFINITION | ENUM_VALUE", "type A { a: Int }", []
+    ),
   ])
   func `the deprecation of a directive is a change of the schema`(
     old: String, new: String, expected: [String]
