@@ -122,12 +122,9 @@ public struct KeyRules: Sendable, Hashable {
   /// - Throws: ``CacheError`` with code `invalidKeyRule` and an example.
   public mutating func add(rule text: String) throws(CacheError) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let fields =
-      parts.count == 2
-      ? parts[1].split(separator: ",").map { String($0) }.filter { !$0.isEmpty } : []
-    guard parts.count == 2, Name.isValid(parts[0]), fields.allSatisfy(Name.isValid),
-      !fields.isEmpty
-    else {
+    let fields = (parts.last ?? "").split(separator: ",", omittingEmptySubsequences: false)
+      .map { String($0) }
+    guard parts.count == 2, Name.isValid(parts[0]), fields.allSatisfy(Name.isValid) else {
       throw CacheError(
         .invalidKeyRule,
         "cannot read the key rule \"\(text)\"; write it as Type=field or Type=field,field")

@@ -153,8 +153,16 @@ enum SchemaFile {
 extension KeyRules {
   /// Adds the values of `--keys`.
   mutating func add(flags: [String]) throws {
+    var named: Set<String> = []
     for flag in flags {
       do { try add(rule: flag) } catch { throw Failure(.usage, "--keys: \(error)") }
+      let type = String(flag.prefix { $0 != "=" })
+      guard named.insert(type).inserted else {
+        throw Failure(
+          .usage,
+          "--keys names the key fields of \(type) twice; write them once, as --keys \(type)=field,field"
+        )
+      }
     }
   }
 }
