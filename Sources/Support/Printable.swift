@@ -205,6 +205,8 @@ package enum ErrorWords {
     let isCase = Mirror(reflecting: error).displayStyle == .enum
     let name = isCase ? "\(error)" : "\(type(of: error))"
     let last = name.prefix { $0 != "(" }.split(separator: ".").last ?? ""
+    // A description of the library, which is in words already.
+    guard !last.contains(" ") else { return last.trimmingEnds() }
     return last.reduce(into: "") { words, character in
       if character.isUppercase, let before = words.last, before.isLowercase { words.append(" ") }
       words += character.lowercased()

@@ -92,6 +92,14 @@ struct TextTests {
     case unknown(host: String)
   }
 
+  private enum DescribedFault: Error, CustomDebugStringConvertible {
+    case invalidVersion, unknown
+
+    var debugDescription: String {
+      self == .unknown ? "unknown (parser error)" : "invalid HTTP version"
+    }
+  }
+
   private struct ExcessiveFrames: Error, CustomStringConvertible {
     var description: String { "Library.ExcessiveFrames(secret: 1)" }
   }
@@ -100,6 +108,8 @@ struct TextTests {
   func errors() {
     #expect(ErrorWords.text(Fault.invalidHeaderToken) == "invalid header token")
     #expect(ErrorWords.text(Fault.unknown(host: "a")) == "unknown")
+    #expect(ErrorWords.text(DescribedFault.invalidVersion) == "invalid HTTP version")
+    #expect(ErrorWords.text(DescribedFault.unknown) == "unknown")
     #expect(ErrorWords.text(ExcessiveFrames()) == "excessive frames")
   }
 
