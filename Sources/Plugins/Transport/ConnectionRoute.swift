@@ -202,7 +202,8 @@ extension HTTPHeaders {
   }
 }
 
-/// Distinguishes streams that a closing server never processed from streams that it cancelled.
+/// Distinguishes streams that a closing server never processed from streams that it cancelled, and refuses responses
+/// with a status that the libraries cannot read.
 ///
 /// After GOAWAY, the HTTP/2 library ends unprocessed streams with the code CANCEL, which a server
 /// could also have sent for a stream that it has processed. Only in the second case does an
@@ -217,7 +218,15 @@ final class GoAwayHandler: ChannelInboundHandler {
   private var wasReset = false
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    if case .rstStream = unwrapInboundIn(data) { wasReset = true }
+    switch unwrapInboundIn(data) {
+    case .rstStream: wasReset = true
+    case .headers(let head):
+      let status = head.headers.first { $0.name == ":status" }?.value
+      if let status, UInt(status) ?? 0 < 100 || status.hasPrefix("1") && head.endStream {
+        return context.fireErrorCaught(NIOHTTP2Errors.invalidStatusValue(status))
+      }
+    default: break
+    }
     context.fireChannelRead(data)
   }
 

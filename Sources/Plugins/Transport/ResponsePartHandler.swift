@@ -94,6 +94,9 @@ final class ResponsePartHandler: ChannelDuplexHandler {
     case .body:
       deliver(context)
       pass(data, context)
+    // The client takes it for an informational response, and stops the program at its end.
+    case .head(let head) where head.status.code < 100:
+      context.fireErrorCaught(HTTPParserError.invalidStatus)
     case .head(let head):
       deliver(context)
       // Informational responses have no body.

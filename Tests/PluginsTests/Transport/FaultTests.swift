@@ -77,6 +77,10 @@ import Testing
       delivery: .unknown,
       script: [.request, .send("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), .untilClosed]),
     Fault(
+      "a status below 100", .malformedResponse,
+      ["did not answer with HTTP (invalid HTTP status code)"],
+      delivery: .unknown, script: answers(HTTPText.response("099 Odd"), .untilClosed)),
+    Fault(
       "fault 34: a TLS port spoken to in plain HTTP", .malformedResponse,
       ["did not answer with HTTP", "https"], delivery: .unknown,
       script: answers([0x15, 3, 1, 0, 2, 2, 0x46], .untilClosed)),

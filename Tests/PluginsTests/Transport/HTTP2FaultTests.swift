@@ -205,6 +205,19 @@ struct HTTP2FaultTests {
     }
   }
 
+  // A head whose status is text, with the name of index 8. https://www.rfc-editor.org/rfc/rfc7541#section-6.2.2
+  @Test(arguments: ["", "-5", "20", "099", "103"])
+  func `a response over HTTP/2 without a final status is an error`(_ status: String) async throws {
+    let head = [8, UInt8(status.utf8.count)] + Array(status.utf8)
+    try await with([Self.script(Self.frame(1, 5, 1, head))], document: Bench.rename) {
+      outcome, server in
+      #expect(outcome.code == .malformedResponse, "\(outcome.message)")
+      #expect(outcome.message.contains("violated HTTP/2: invalid status value"))
+      #expect(outcome.failure?.delivery == .unknown)
+      #expect(await server.log.connections == 1)
+    }
+  }
+
   @Test func `after a broken connection the next request uses a new one`() async throws {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let ca = certificates.path("ca.pem")
