@@ -309,7 +309,7 @@ struct RecordedResponse: Sendable {
   }
 
   init?(_ value: JSONValue) {
-    guard let status = value["status"]?.intValue, (100...599).contains(status) else { return nil }
+    guard let status = value["status"]?.intValue, (100...999).contains(status) else { return nil }
     head = HTTPResponse(status: .init(code: status))
     for member in value["headers"]?.objectValue ?? [:] {
       guard let name = HTTPField.Name(member.key), let text = member.value.stringValue else {

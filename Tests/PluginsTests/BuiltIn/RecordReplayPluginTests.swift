@@ -101,6 +101,15 @@ import Testing
     #expect(replayed.outcomes[2].texts.count == 1)
   }
 
+  @Test(arguments: [600, 999])
+  func `a response whose status is no class of HTTP is replayed`(_ status: Int) async throws {
+    let file = File()
+    _ = try await outcomes("record", file.path, [.response(status)])
+    let replayed = try await outcomes("replay", file.path, [.ok])
+    #expect(replayed.outcomes[0].failure?.http?.status == status, "\(replayed.outcomes[0].message)")
+    #expect(replayed.requests == 0)
+  }
+
   @Test func `what the recording does not have is an error that says what it has`() async throws {
     let file = File()
     let other = #"query User { user(id: "2") { id name } }"#
