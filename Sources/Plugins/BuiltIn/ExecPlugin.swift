@@ -154,6 +154,9 @@ struct ExecCaller: Sendable {
       throw failure("\(program.label) \(reason)", context: context, delivery: delivery)
     }
     let event = message["event"]?.stringValue
+    if let problem = problem(reply, to: event) {
+      throw failure("\(program.label) answered \(problem)", context: context, delivery: delivery)
+    }
     switch reply["action"]?.stringValue {
     case "continue": return .continue(reply)
     case "answer": return .answer(reply)
@@ -171,6 +174,25 @@ struct ExecCaller: Sendable {
           + "failures",
         context: context, delivery: delivery)
     }
+  }
+
+  /// The kind of each member of an answer that is not null.
+  private static let kinds = [
+    "code": "string", "context": "object", "data": "object", "errors": "array",
+    "extensions": "object", "headers": "object", "message": "string", "remove": "array",
+    "status": "number",
+  ]
+
+  /// What is wrong with the members of an answer, after "answered …".
+  private func problem(_ reply: JSONObject, to event: String?) -> String? {
+    for member in reply where !member.value.isNull {
+      guard let kind = Self.kinds[member.key], member.value.kind != kind else { continue }
+      return "with the \(member.value.kind) `\(member.key)`, where JSON of type \(kind) is expected"
+    }
+    guard reply["action"] == "answer", options.stage == .graphql,
+      event == "request" || event == "failure", reply["data"] == nil, reply["errors"] == nil
+    else { return nil }
+    return "without `data` and without `errors`; a result has one of them"
   }
 
   func failure(

@@ -213,8 +213,8 @@ struct ExecHTTP: HTTPInterceptor {
           }
         }
         try caller.set(&request.head.headerFields, to: reply, context: context)
-        if let body = reply["body"]?.stringValue {
-          request.body = Array(body.utf8)
+        if let body = Self.body(reply) {
+          request.body = body
           request.multipart = nil
         }
       case .answer(let reply): return try response(reply, context)
@@ -308,9 +308,13 @@ struct ExecHTTP: HTTPInterceptor {
     var head = HTTPResponse(status: .init(code: status))
     head.headerFields[.contentType] = "application/json"
     try caller.set(&head.headerFields, to: reply, context: context)
-    let body = reply["body"]
-    let bytes = body?.stringValue.map { Array($0.utf8) } ?? body?.jsonBytes() ?? []
-    return HTTPResponseMessage(head: head, body: HTTPBody([bytes]))
+    return HTTPResponseMessage(head: head, body: HTTPBody([Self.body(reply) ?? []]))
+  }
+
+  /// The body in a reply: text as it is, another value as JSON.
+  private static func body(_ reply: JSONObject) -> [UInt8]? {
+    guard let body = reply["body"], !body.isNull else { return nil }
+    return body.stringValue.map { Array($0.utf8) } ?? body.jsonBytes()
   }
 }
 

@@ -406,6 +406,32 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (#"\"action\":\"answer\",\"data\":[1]"#, "with the array `data`"),
+    (#"\"action\":\"answer\",\"errors\":\"no\""#, "with the string `errors`"),
+    (#"\"action\":\"answer\""#, "without `data` and without `errors`"),
+    (#"\"action\":\"continue\",\"headers\":[\"X-A: 1\"]"#, "with the array `headers`"),
+  ])
+  func `an answer whose members have other types is an error`(
+    _ answer: String, _ problem: String
+  ) async throws {
+    try await with(Self.answering(#"echo "{\"id\":$id,\#(answer)}""#)) { bench, network, _ in
+      let outcome = await bench.run()
+      #expect(outcome.code == .execFailed)
+      #expect(outcome.message.contains(problem), "\(outcome.message)")
+      #expect(await network.count == 0)
+    }
+  }
+
+  @Test(arguments: [#"{\"query\":\"{ a }\"}"#, #"\"{\\\"query\\\":\\\"{ a }\\\"}\""#])
+  func `a program replaces the body of a request by text or JSON`(_ body: String) async throws {
+    let answer = #"printf '%s\n' "{\"id\":$id,\"action\":\"continue\",\"body\":\#(body)}""#
+    try await with(Self.answering(answer), "stage: http") { bench, network, _ in
+      _ = await bench.run()
+      #expect(await network.requests.first?.body == Array(#"{"query":"{ a }"}"#.utf8))
+    }
+  }
+
   @Test func `retry needs failures, and a bound`() async throws {
     let script = Self.answering(#"echo "{\"id\":$id,\"action\":\"retry\"}""#)
     try await with(script, "events: [response]") { bench, _, _ in
