@@ -84,6 +84,7 @@ extension GivenOption {
   func path(isWritten: Bool = false) throws(OptionError) -> String {
     let expanded = try expanded()
     let text = try constantText(expanded)
+    guard !text.isEmpty else { throw mismatch(hint: "it is empty") }
     // A relative path in a variable is relative to the working directory of the user who set it.
     let folder = expanded.beginsWithVariable ? "." : decoder.folder(of: location)
     let path = FilePath.resolve(text, in: folder)

@@ -177,6 +177,7 @@ struct OptionValuesTests {
     #expect(try read("path: a/b").get().path?.path == "dir/a/b")
     #expect(try read("path: ./a").get().path?.path == "dir/a")
     #expect(try read("path: /a").get().path?.path == "/a")
+    #expect(throws: PipelineDiagnostics.self) { try read("path: ''").get() }
   }
 
   @Test(
