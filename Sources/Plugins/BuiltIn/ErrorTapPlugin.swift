@@ -51,14 +51,25 @@ public struct ErrorTapPlugin: Plugin {
           "a rule that replaces errors needs a `message`",
           remedy: "write `then: replace, message: …`")
       }
-      guard then == .recover else { return }
+      if then != .replace, message != nil || code != nil {
+        throw $then.error(
+          "only a rule that replaces errors has a `message` and a `code`",
+          remedy: "write `then: replace`")
+      }
+      guard then == .recover || data == nil else {
+        throw $then.error(
+          "only a rule that recovers has `data`", remedy: "write `then: recover`")
+      }
+      let value: JSONValue
       do {
-        _ = try JSONValue(parsing: data ?? "null")
+        value = try JSONValue(parsing: data ?? "null")
       } catch {
         throw $data.error(
           "the `data` of a rule is not JSON: \(error.message)",
           remedy: "write it in single quotes: data: '{\"user\": null}'")
       }
+      guard !value.isNull, value.objectValue == nil else { return }
+      throw $data.error("the `data` of a rule is not an object: it is JSON of type \(value.kind)")
     }
 
     fileprivate func applies(to error: any Error, _ request: GraphQLRequest) -> Bool {
