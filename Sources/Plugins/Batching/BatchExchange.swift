@@ -102,11 +102,14 @@ struct BatchExchange: Sendable {
       try await begin(response, held)
       held = []
     }
-    guard splitter.isArray == true else {
+    // Which element belongs to which operation is not known if their numbers differ.
+    let isWrong = splitter.isMalformed || splitter.hasEnded && splitter.count != members.count
+    // An error of the server or of a gateway may be an array, too.
+    let isError = isWrong && !isDelivering && !(200..<300).contains(response.head.status.code)
+    guard splitter.isArray == true, !isError else {
       return try await refuse(response, held.flatMap(\.chunk.bytes))
     }
-    // Which element belongs to which operation is not known if their numbers differ.
-    if splitter.isMalformed || splitter.hasEnded && splitter.count != members.count {
+    if isWrong {
       for member in members { member.fail(wrongAnswer(splitter)) }
       return
     }

@@ -178,11 +178,16 @@ import Testing
     }
   }
 
-  @Test(arguments: [401, 429, 503])
+  @Test(
+    arguments: [401, 429, 503],
+    [
+      #"{"errors":[{"message":"no arrays here"}]}"#,
+      #"[{"errors":[{"message":"no arrays here"}]}]"#,
+    ])
   func `a status about something else fails each operation, and arrays continue`(
-    _ status: Int
+    _ status: Int, _ body: String
   ) async throws {
-    let network = ArrayNetwork(refusal: status)
+    let network = ArrayNetwork(refusal: status, refusalBody: body)
     try await run(2, max: 2, network) { bench, outcomes in
       #expect(outcomes.map { $0.failure?.http?.status } == [status, status])
       #expect(outcomes.allSatisfy { $0.message.contains("no arrays here") })
