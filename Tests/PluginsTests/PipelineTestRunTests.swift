@@ -215,6 +215,15 @@ import Testing
     }
   }
 
+  @Test func `a subscription that has more events than expected is ended`() async throws {
+    let found = try await failures(
+      """
+      upstream: [{ events: [{ data: { n: 1 } }], end: lost }]
+      expect: { events: 2 }
+      """)
+    #expect(found == ["15: events: expected 2, found 3"])
+  }
+
   @Test func `the first limit that is exceeded ends the test`() async throws {
     #expect(
       try await failures(

@@ -10,7 +10,7 @@ public struct PipelineTest: OptionSection {
   @Option(
     "Text of the document; by default a query with the fields of the first answer that has data")
   public var document: String?
-  /// The path of a file with the document; used if ``document`` is `nil`.
+  /// The path of a file with the document; only if ``document`` is `nil`.
   @Option("File with the document")
   public var documentFile: OptionPath?
   /// The name of the operation; `nil` if the document has only one.
@@ -47,6 +47,12 @@ public struct PipelineTest: OptionSection {
 
   /// Creates a test without a name, answers and expectations.
   public init() {}
+
+  /// Checks that a test has one document at most.
+  public func validate() throws(OptionError) {
+    guard document != nil, documentFile != nil else { return }
+    throw $documentFile.error("`document` is given, too", remedy: "remove one of them")
+  }
 
   /// The source location of the name.
   public var location: FileLocation { $name.location }

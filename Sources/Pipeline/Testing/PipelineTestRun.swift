@@ -121,6 +121,9 @@ extension PipelineTest {
     }
   }
 
+  /// The number of events after which a subscription is ended that lost connections would continue without end.
+  private var maxEvents: Int { expect.events.map { $0 + 1 } ?? Outcome.maxDelivered }
+
   /// One round of concurrent operations.
   private func round(
     _ request: GraphQLRequest, runner: PipelineRunner, time: VirtualTime
@@ -128,7 +131,7 @@ extension PipelineTest {
     await withTaskGroup(of: Outcome.self) { operations in
       for _ in 0..<concurrent {
         operations.addTask(executorPreference: time) {
-          await Outcome.of(request, runner, first: first)
+          await Outcome.of(request, runner, first: first ?? maxEvents)
         }
       }
       return await operations.reduce(into: []) { $0.append($1) }
@@ -169,7 +172,7 @@ private struct Outcome: Sendable {
 
   /// - Parameter first: The number of events after which a subscription is ended.
   static func of(
-    _ request: GraphQLRequest, _ runner: PipelineRunner, first: Int?
+    _ request: GraphQLRequest, _ runner: PipelineRunner, first: Int
   ) async -> Outcome {
     var outcome = Outcome()
     outcome.isSubscription = request.operationType == .subscription

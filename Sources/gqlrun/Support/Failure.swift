@@ -9,7 +9,7 @@ import GQLRunSupport
 import HTTPTypes
 
 /// An error as the command line reports it: one message and its exit code.
-struct Failure: Error {
+struct Failure: Error, CustomStringConvertible {
   enum Status: Int32 {
     case failed = 1
     case cacheMiss = 3
@@ -27,6 +27,8 @@ struct Failure: Error {
   var status: Status
   /// The operation, the problem, and the remedy. Empty if the error was already reported.
   var message: String
+
+  var description: String { message }
 
   init(_ status: Status, _ message: String) {
     self.status = status

@@ -74,6 +74,8 @@ struct TestSectionTests {
         "P003 7:26: `events` of `upstream`: an answer with `events` has no `body` → write another answer for it, or `end: lost`",
       "  - name: x\n    upstream: [{ end: lost }]\n    expect: {}":
         "P003 7:23: `end` of `upstream`: `end` is the end of `events` → add `events`, or remove it",
+      "  - name: x\n    document: '{ a }'\n    document_file: a.graphql\n    upstream: []\n    expect: {}":
+        "P003 8:20: `document_file` of the test `x`: `document` is given, too → remove one of them",
       "  - upstream: []\n    expect: {}":
         "P003 6:5: an element of `tests` requires the key `name` → add `name`: text",
       "  - name: x\n    upstream: [{ delay: 5 }]\n    expect: {}":
