@@ -15,6 +15,7 @@ struct Expansion {
     case withoutScheme(String)
     case unknownScheme(String)
     case unnamed(scheme: String)
+    case nested(String)
   }
 
   static let schemes = ["env", "file", "exec", "context"]
@@ -98,6 +99,7 @@ struct Expansion {
       fallback = nil
     }
     guard !name.isEmpty else { throw .unnamed(scheme: scheme) }
+    if let fallback, fallback.contains("${") { throw .nested("\(scheme):\(name):-…") }
     return (String(name), fallback)
   }
 }
@@ -259,6 +261,10 @@ extension GivenOption {
       report(
         .wrongValue, message: "`${\(scheme):}` in \(label) has no name",
         hint: "write a name after the colon")
+    case .nested(let expansion):
+      report(
+        .wrongValue, message: "`${\(expansion)}` in \(label) has an expansion in its default",
+        hint: "write a text that is not expanded")
     }
     return .reported
   }

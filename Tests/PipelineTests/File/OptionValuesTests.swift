@@ -212,6 +212,8 @@ struct OptionValuesTests {
       "string: \"${env:}\"": "P003 `${env:}` in `string` of `everything` has no name",
       "string: \"${TOKEN}\"": "P003 `${TOKEN}` in `string` of `everything` has no source",
       "string: \"${env:TOKEN\"": "P003 `${` in `string` of `everything` is not closed",
+      "string: \"${env:NO:-${env:TOKEN}}\"":
+        "P003 `${env:NO:-…}` in `string` of `everything` has an expansion in its default",
       "string: \"${environ:X}\"": "P001 `${environ:…}` is not a known expansion",
       "string: \"${context:x}\"":
         "P003 `string` of `everything` is expanded once, so it cannot contain `${context:x}`",
