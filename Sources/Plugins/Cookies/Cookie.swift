@@ -131,10 +131,11 @@ extension Cookie {
       }
     }
     if isSecure, !origin.isSecure { return false }
-    let prefixed = name.lowercased().utf8
-    if prefixed.starts(with: "__secure-".utf8) { return isSecure }
+    // Servers read a cookie without a name as one with the name at the beginning of its value.
+    let prefixed = (name.isEmpty ? value : name).lowercased().utf8
+    if prefixed.starts(with: "__secure-".utf8) { return isSecure && !name.isEmpty }
     guard prefixed.starts(with: "__host-".utf8) else { return true }
-    return isSecure && isHostOnly && path == "/"
+    return isSecure && isHostOnly && path == "/" && !name.isEmpty
   }
 
   /// A number of seconds; a negative one ends the cookie.

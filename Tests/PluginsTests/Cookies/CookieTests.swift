@@ -59,6 +59,8 @@ struct CookieTests {
         "__host-a=1; Secure; Path=/; Domain=example.com", "https://example.com/",
         "https://example.com/", nil
       ),
+      ("=__Host-a=1; Secure; Path=/", "https://example.com/", "https://example.com/", nil),
+      ("=__Secure-a=1; Secure", "https://example.com/", "https://example.com/", nil),
       ("a=1; HttpOnly; SameSite=Strict", "https://example.com/", "https://example.com/", "a=1"),
       (" a = b=c ;Path=/", "https://example.com/", "https://example.com/", "a=b=c"),
       ("plain", "https://example.com/", "https://example.com/", "plain"),
