@@ -206,6 +206,12 @@ struct RunCommand: AsyncParsableCommand {
     {
       Terminal.hint("the endpoint is \(endpoint.shownURL)")
     }
+    // Before the request, which may be a mutation.
+    guard !checkShape || !operationOptions.schemaFiles(pipeline).isEmpty else {
+      throw Failure(
+        .usage,
+        "--check-shape needs a schema; name one with --schema FILE or the pipeline's key `schema`")
+    }
     return pipeline
   }
 
