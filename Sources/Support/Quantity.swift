@@ -96,6 +96,16 @@ package enum Quantity {
 }
 
 extension Duration {
+  /// The longest time that ``bounded(seconds:)`` returns, in seconds: about 30 years.
+  private static let maxSeconds = 1e9
+
+  /// The duration of a number of seconds that was computed, or read from a database; it may have any value.
+  ///
+  /// `Duration.seconds(_:)` traps with a number that is not finite or too large. What is not a number is zero.
+  package static func bounded(seconds: Double) -> Duration {
+    .seconds(seconds.isNaN ? 0 : min(max(seconds, -maxSeconds), maxSeconds))
+  }
+
   /// The number of seconds.
   package var seconds: Double {
     Double(components.seconds) + Double(components.attoseconds) / 1e18

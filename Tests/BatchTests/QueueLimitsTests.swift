@@ -136,6 +136,30 @@ struct QueueLimitsTests {
     #expect(try await exhaust([one.points, two.points]) == 5)
   }
 
+  @Test("a server that hardly restores points is asked again, as one that restores some")
+  func slowRestoring() async throws {
+    let (bench, manifest) = try QueueBench.begun(1)
+    let worker = points(bench, try bench.worker(manifest))
+    let report = try JSONValue(
+      parsing: """
+        {"extensions":{"cost":{"requestedQueryCost":1,"actualQueryCost":1,
+        "throttleStatus":{"maximumAvailable":10,"currentlyAvailable":0,"restoreRate":1e-200}}}}
+        """)
+    let now = Self.clock.now()
+    worker.budget.note(
+      report, .shopify, of: RequestBudget.Ticket(label: "a"), now: now, time: 1_000_000_000)
+    #expect(try await worker.points.take(1) == Duration.seconds(2))
+  }
+
+  @Test("times of the database without an end are long delays")
+  func endlessTimes() async throws {
+    let (bench, _) = try QueueBench.begun(1)
+    let worker = Self.limits(bench, (1, 1))
+    _ = try await worker.slot()
+    try bench.connection.run("UPDATE gq_budget SET remaining = '-Infinity'")
+    #expect(try await worker.slot() - Self.clock.now() > .seconds(900_000_000))
+  }
+
   @Test("workers of a run share what a server reports about its points")
   func runs() async throws {
     let (bench, manifest) = try QueueBench.begun(

@@ -65,4 +65,13 @@ struct QuantityTests {
     #expect(
       [0, 999, 1_000, 1_234_567].map { Quantity.count($0) } == ["0", "999", "1,000", "1,234,567"])
   }
+
+  @Test(
+    "a duration of any number of seconds can be added to a time",
+    arguments: [
+      (1.5, 1.5), (-1.5, -1.5), (.infinity, 1e9), (-.infinity, -1e9), (1e300, 1e9), (.nan, 0),
+    ] as [(Double, Double)])
+  func durations(_ seconds: Double, _ bounded: Double) {
+    #expect((Duration.bounded(seconds: seconds) + .seconds(1e9)).seconds == bounded + 1e9)
+  }
 }

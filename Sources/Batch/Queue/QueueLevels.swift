@@ -197,7 +197,7 @@ final class QueueLimits: Sendable {
     let now = clock.now()
     // The request of a token that is still missing waits until it is there.
     let times = (1...count).map { number in
-      now + .seconds(max(Double(number) - (left + Double(count)), 0) / rate.perSecond)
+      now + .bounded(seconds: max(Double(number) - (left + Double(count)), 0) / rate.perSecond)
     }
     slots.withLock { $0 = times.dropFirst().reversed() }
     return times[0]
@@ -230,7 +230,7 @@ final class QueueLimits: Sendable {
         SELECT extract(epoch FROM paused_until - clock_timestamp())::float8 FROM gq_budget
         WHERE credential = $1
         """, .text(credential))
-      return rows.count > 0 ? .seconds(rows.double(0, 0)) : .zero
+      return rows.count > 0 ? .bounded(seconds: rows.double(0, 0)) : .zero
     }
   }
 }

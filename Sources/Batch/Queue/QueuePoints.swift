@@ -171,7 +171,7 @@ final class QueuePoints: Sendable {
     func wait(_ cost: Double) -> Duration {
       guard let points else { return .zero }
       guard let perSecond else { return max(reset, .milliseconds(250)) }
-      return max(.seconds((needed(cost) - points) / perSecond), .milliseconds(10))
+      return max(.bounded(seconds: (needed(cost) - points) / perSecond), .milliseconds(10))
     }
   }
 
@@ -195,7 +195,8 @@ final class QueuePoints: Sendable {
       rows.isNull(0, column) ? nil : rows.double(0, column)
     }
     return Left(
-      points: number(0), most: number(1), perSecond: number(2), reset: .seconds(rows.double(0, 3)))
+      points: number(0), most: number(1), perSecond: number(2),
+      reset: .bounded(seconds: rows.double(0, 3)))
   }
 }
 
@@ -295,7 +296,7 @@ actor QueueTokens: SharedTokens {
         FROM gq_token WHERE name = $1 AND contents IS NOT NULL
         """, .text(name))
       guard rows.count > 0 else { return nil }
-      return (Array(rows.bytes(0, 0)), .seconds(rows.double(0, 1)))
+      return (Array(rows.bytes(0, 0)), .bounded(seconds: rows.double(0, 1)))
     }
   }
 
