@@ -56,6 +56,22 @@ struct ReportPageTests {
     #expect(drawing.contains("<desc>5 done</desc>"), "\(drawing)")
   }
 
+  @Test(
+    "times of a damaged journal have a place on the page",
+    arguments: [
+      "UPDATE tasks SET ended = 9e999", "UPDATE tasks SET ms = 9e999",
+      "UPDATE meta SET value = '-inf' WHERE name = 'started'",
+    ])
+  func endlessTimes(_ damage: String) async throws {
+    let manifest = try Bench.load(TaskResolutionTests.likes, in: location)
+    let summary = try await Bench.run(manifest, transport: RowTransport())
+    try location.execute(damage, in: summary.journal)
+    let journal = try Journal(path: summary.journal, isReadOnly: true)
+    defer { journal.close() }
+    let page = try ReportData(journal, manifest: manifest).page(manifest)
+    #expect(page.contains("<desc>5 done</desc>"))
+  }
+
   @Test("the data of the page are those of the JSON report")
   func data() async throws {
     let (page, manifest) = try await page(lost: [2], failing: [3])

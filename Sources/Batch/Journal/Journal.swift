@@ -249,7 +249,15 @@ extension GRDB.Row {
   /// A number of records or steps of an output.
   func count(of column: String) throws -> Int { Self.limited(try decode(forColumn: column)) }
 
+  /// A time in seconds or milliseconds.
+  ///
+  /// Within limits, so that those of a damaged journal can be subtracted and compared.
+  func time(_ column: Int) throws -> Double { Self.limited(try decode(atIndex: column)) }
+
   private static func limited(_ count: Int) -> Int { Swift.min(Swift.max(count, 0), 1 << 40) }
+
+  /// A time within the limits of those of a journal.
+  static func limited(_ time: Double) -> Double { Swift.min(Swift.max(-1e12, time), 1e12) }
 }
 
 /// A journal that cannot be used.
@@ -380,7 +388,7 @@ extension TaskUpdate {
       id: TaskID(row.decode(Data.self, atIndex: 0)), operation: row.decode(atIndex: 1),
       key: row.decode(atIndex: 2), state: TaskState(rawValue: row.decode(atIndex: 3)) ?? .queued,
       page: row.count(4), attempts: row.count(5), http: row.decode(atIndex: 6),
-      ended: row.decode(atIndex: 7), milliseconds: row.decode(atIndex: 8), bytes: row.count(9),
+      ended: row.time(7), milliseconds: row.time(8), bytes: row.count(9),
       records: row.count(10), error: row.decode(atIndex: 11))
   }
 }
@@ -439,7 +447,7 @@ extension Journal {
     try read { db in
       let rows = try GRDB.Row.fetchCursor(db, sql: "SELECT id, ended FROM tasks")
       while let row = try rows.next() {
-        body(TaskID(try row.decode(Data.self, atIndex: 0)), try row.decode(atIndex: 1))
+        body(TaskID(try row.decode(Data.self, atIndex: 0)), try row.time(1))
       }
     }
   }
@@ -965,8 +973,8 @@ extension Journal {
           operation: try row.decode(String.self, atIndex: 0),
           gap: try EventGap(
             operation: row.decode(atIndex: 1), key: row.decode(atIndex: 2),
-            events: row.decode(atIndex: 3), since: row.decode(atIndex: 4),
-            until: row.decode(atIndex: 5), cause: row.decode(atIndex: 6))
+            events: row.count(3), since: row.time(4), until: row.time(5),
+            cause: row.decode(atIndex: 6))
         )
       }
       return (try Int.fetchOne(db, sql: "SELECT count(*) FROM gaps") ?? 0, first)

@@ -213,14 +213,14 @@ struct ReportData {
         db, sql: "SELECT min(ended), max(ended) FROM tasks WHERE ended > 0")
       return (
         try row?.decode(Double?.self, atIndex: 0) ?? .infinity,
-        try row?.decode(Double?.self, atIndex: 1) ?? 0
+        GRDB.Row.limited(try row?.decode(Double?.self, atIndex: 1) ?? 0)
       )
     }
     // The first task finished later than the run started.
     if let started = try journal.meta("started").flatMap({ Double($0) }) {
-      first = min(first, started)
+      first = min(first, GRDB.Row.limited(started))
     }
-    // The times of a damaged journal may be infinite, and their difference no number.
+    // Without a task that has ended, this is not finite.
     let span = last - first > 0.001 ? last - first : 0.001
     parts = max(Int(min(span * 100, 60)), 1)
     throughput = Array(repeating: (0, 0), count: parts)
