@@ -97,6 +97,20 @@ struct JournalFilesTests {
     #expect(error?.description == "cannot read the folder \(runs): Not a directory")
   }
 
+  @Test("a journal of a clock that shows a time before 1970 has the first time of names")
+  func earlyClock() throws {
+    try folder.write(Bench.ids(1), to: "ids.csv")
+    let sinks = "sinks: [{ ndjson: { path: o.ndjson } }]"
+    let manifest = try Bench.load(
+      "version: 1\n\(sinks)\noperations:\n\(Bench.users)", in: folder)
+    let journals = JournalFolder(manifest)
+    for end in ["000", "001"] {
+      let journal = try journals.open(resumes: false, at: -0.5)
+      journal.close()
+      #expect(journal.path.hasSuffix("-19700101-000000-\(end).journal"), "\(journal.path)")
+    }
+  }
+
   @Test("a reader does not create a journal")
   func missing() {
     #expect(throws: JournalError.self) { try Journal(path: path, isReadOnly: true) }
@@ -136,10 +150,11 @@ struct JournalFilesTests {
     let journal = try Journal(path: path)
     try journal.write {
       try $0.execute(sql: "UPDATE tasks SET bytes = \(Int.max), records = -1, ended = 9e999")
-      try $0.execute(sql: "UPDATE sinks SET records = \(Int.max)")
+      try $0.execute(sql: "UPDATE sinks SET records = \(Int.max), position = \(Int.max)")
       try $0.execute(sql: "UPDATE outputs SET records = \(Int.max), step = \(Int.max)")
     }
-    #expect(try journal.sinks()["o.ndjson"]?.records == 1 << 40)
+    let sink = try #require(try journal.sinks()["o.ndjson"])
+    #expect(sink.records == 1 << 40 && sink.position == 1 << 60)
     #expect(try journal.outputs().map { [$0.counts.records, $0.step] } == [[1 << 40, 1 << 40]])
     let data = try ReportData(journal, name: "a", file: "a.yaml")
     #expect(data.bytes == 2 << 40 && data.records == 0 && data.seconds == 0)

@@ -267,6 +267,17 @@ struct ResumeTests {
     }
   }
 
+  @Test(
+    "a journal whose name has no possible number of shards is not one of a shard",
+    arguments: ["1of0", "1of-5", "1of\(Int.max)"])
+  func shardsOfName(_ label: String) throws {
+    let manifest = try Bench.load(Self.yaml, in: location)
+    let name = "\(manifest.name)-20260119-173000-250.\(label).journal"
+    try location.write("", to: "\(manifest.settings.journalFolder)/\(name)")
+    let error = #expect(throws: JournalError.self) { try ShardMerge(manifest) }
+    #expect(error?.description.contains("there are no journals of shards in") == true)
+  }
+
   @Test("a merge and a check leave no files beside the databases that they read")
   func filesOfReaders() async throws {
     let manifest = try Bench.load(Self.yaml, in: location)

@@ -501,8 +501,10 @@ extension Journal {
         let path: String = try row.decode(forColumn: "path")
         let checksum =
           row.hasColumn("checksum") ? try row.decode(Int64?.self, forColumn: "checksum") : nil
+        // In a damaged journal, it may be so large that nothing can be added to it.
+        let position: Int = try row.decode(forColumn: "position")
         result[path] = try SinkPosition(
-          path: path, position: row.decode(forColumn: "position"),
+          path: path, position: min(position, 1 << 60),
           records: row.count(of: "records"), file: row.decode(forColumn: "header"),
           isPublished: row.decode(forColumn: "published"),
           checksum: checksum.map { Checksum(UInt32(truncatingIfNeeded: $0)) })

@@ -89,7 +89,7 @@ public struct JournalFolder: Sendable {
       }
       let newest = try all().last
       if resumes, let newest { return try Journal(path: newest) }
-      var time = Int(now * 1000)
+      var time = Int(max(now, 0) * 1000)
       // The newest journal must sort last even if the time of day was set back.
       let stamp = newest?.dropFirst("\(folder)/\(name)-".count).prefix { $0 != "." }
       if let stamp, let last = Self.milliseconds(of: String(stamp)) { time = max(time, last + 1) }

@@ -149,7 +149,7 @@ public struct ShardMerge {
     let counts = Set(
       try JournalFolder(manifest).files().compactMap { file in
         file.path == file.journal
-          ? file.shard?.split(separator: "of").last.flatMap { Int($0) } : nil
+          ? file.shard.flatMap { Shard($0.replacing("of", with: "/")) }?.count : nil
       })
     guard counts.count == 1, let count = counts.first else {
       throw JournalError(
