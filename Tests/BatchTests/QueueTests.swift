@@ -311,6 +311,25 @@ struct QueueTests {
     #expect(try queue.inspect { try $0.failureReasons().all.count } == 1)
   }
 
+  @Test("numbers of the database that are too large to be added or compared are limited")
+  func largeNumbers() throws {
+    let (bench, manifest) = try QueueBench.begun(2)
+    try bench.connection.run(
+      """
+      UPDATE gq_task SET records = \(Int.max), bytes = \(Int.max), requests = 1, ms = 'NaN',
+        ended = 'Infinity'
+      """)
+    try bench.connection.run(
+      "UPDATE gq_task SET state = 'done' WHERE id IN (SELECT id FROM gq_task LIMIT 1)")
+    let queue = try BatchQueue(manifest)
+    #expect(try queue.status().records == 2 << 40)
+    let report = try queue.inspect { try JSONValue(parsing: $0.report()) }
+    #expect(report["tasks"]?["done"]?.intValue == 1)
+    let record = try bench.claim(1, bench.worker(manifest)).first?.record
+    #expect(record?.bytes == 1 << 40 && record?.ended == 1e12)
+    #expect(record?.milliseconds.isNaN == false)
+  }
+
   @Test("the status counts the failed tasks that are incomplete, as that of a journal does")
   func incomplete() async throws {
     let bench = try QueueBench()

@@ -254,7 +254,8 @@ extension GRDB.Row {
   /// Within limits, so that those of a damaged journal can be subtracted and compared.
   func time(_ column: Int) throws -> Double { Self.limited(try decode(atIndex: column)) }
 
-  private static func limited(_ count: Int) -> Int { Swift.min(Swift.max(count, 0), 1 << 40) }
+  /// A count within the limits of those of a journal.
+  static func limited(_ count: Int) -> Int { Swift.min(Swift.max(count, 0), 1 << 40) }
 
   /// A time within the limits of those of a journal.
   static func limited(_ time: Double) -> Double { Swift.min(Swift.max(-1e12, time), 1e12) }

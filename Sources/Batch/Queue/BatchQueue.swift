@@ -269,7 +269,7 @@ extension BatchQueue {
       return Status(
         run: run.id, state: run.state, counts: counts,
         incomplete: (0..<rows.count).reduce(0) { $0 + rows.int($1, 3) },
-        records: (0..<rows.count).reduce(0) { $0 + rows.int($1, 2) },
+        records: (0..<rows.count).reduce(0) { $0 + rows.amount($1, 2) },
         waiting: try QueueLevels(manifest: manifest, run: run.id).waiting(connection),
         workers: (0..<workers.count).map {
           Status.Worker(
@@ -432,7 +432,7 @@ extension BatchQueue {
         (
           QueueWorker(id: rows.text(row, 0), run: run.id),
           SinkPosition(
-            path: rows.text(row, 1), position: rows.int(row, 2), records: rows.int(row, 3),
+            path: rows.text(row, 1), position: rows.int(row, 2), records: rows.amount(row, 3),
             checksum: Checksum(UInt32(truncatingIfNeeded: rows.int(row, 4))))
         )
       }

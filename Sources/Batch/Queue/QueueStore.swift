@@ -2,6 +2,7 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPostgres
 import GQLRunSupport
+import GRDB
 
 /// The tasks of a queue that a worker claims, in groups, with leases.
 ///
@@ -294,6 +295,14 @@ enum QueueClaim {
   }
 }
 
+extension PostgresRows {
+  /// A number of pages, requests, bytes or records, within the limits of those of a journal.
+  func amount(_ row: Int, _ column: Int) -> Int { GRDB.Row.limited(int(row, column)) }
+
+  /// A time in seconds or milliseconds, within the limits of those of a journal.
+  func time(_ row: Int, _ column: Int) -> Double { GRDB.Row.limited(double(row, column)) }
+}
+
 extension TaskUpdate {
   /// The columns of a task `t` that ``init(_:row:operation:)`` reads.
   ///
@@ -319,9 +328,9 @@ extension TaskUpdate {
       id: TaskID(rows.bytes(row, 0)), operation: operation, key: rows.text(row, 2),
       // A worker has the other tasks.
       state: TaskState.allCases.first { $0.name == rows.text(row, 3) } ?? .running,
-      page: rows.int(row, 4), attempts: rows.int(row, 5),
-      http: rows.isNull(row, 6) ? nil : rows.int(row, 6), ended: rows.double(row, 7),
-      milliseconds: rows.double(row, 8), bytes: rows.int(row, 9), records: rows.int(row, 10),
+      page: rows.amount(row, 4), attempts: rows.amount(row, 5),
+      http: rows.isNull(row, 6) ? nil : rows.int(row, 6), ended: rows.time(row, 7),
+      milliseconds: rows.time(row, 8), bytes: rows.amount(row, 9), records: rows.amount(row, 10),
       cursor: text(11), error: text(12))
   }
 }
