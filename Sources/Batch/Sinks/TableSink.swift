@@ -314,7 +314,13 @@ final class TableSink {
         message: relation.secondParent(object, first: known[1].text, second: row[1].text))
     }
     var values = row
-    if !isOfRun { values.append(.integer(try marker.next(db))) }
+    if !isOfRun {
+      guard let next = try marker.next(db) else {
+        throw StoppedByStorage(
+          message: "cannot write \(file.path): `\(table)` has a row with the highest row id")
+      }
+      values.append(.integer(next))
+    }
     values.append(.integer(id))
     var statement = try RowStatement(db, sql: isOfRun ? replacement : adoption)
     try statement.run(values)
@@ -543,8 +549,11 @@ struct TableMarker: Sendable {
     }
   }
 
-  /// The row id of the next row.
-  func next(_ db: Database) throws -> Int64 { (try top(db) ?? 0) + 1 }
+  /// The row id of the next row; `nil` if the table has the highest one.
+  func next(_ db: Database) throws -> Int64? {
+    let (next, isTooLarge) = (try top(db) ?? 0).addingReportingOverflow(1)
+    return isTooLarge ? nil : next
+  }
 
   /// The highest row id; `nil` for an empty table or one without row ids.
   private func top(_ db: Database) throws -> Int64? {

@@ -329,6 +329,22 @@ struct TableSinkTests {
         "SELECT name FROM pragma_table_info('customers') WHERE pk > 0", in: "o.db") == ["_key"])
   }
 
+  @Test("a row of an earlier run cannot be replaced behind the highest row id")
+  func highestRowID() async throws {
+    let first = try await run(Self.database)
+    let rows = [TableBench.customer(1), TableBench.customer(2)]
+    try await first.commit(first.claim(), rows: rows, .done)
+    try await first.finish()
+    try location.execute(
+      "UPDATE customers SET rowid = \(Int64.max) WHERE _key = 'Customer:2'", in: "o.db")
+    let second = try await run(Self.database, journal: "b.journal")
+    let error = await #expect(throws: StoppedByStorage.self) {
+      try await second.commit(second.claim(), rows: [TableBench.customer(1)])
+    }
+    #expect(error?.message.contains("`customers` has a row with the highest row id") == true)
+    await second.cut()
+  }
+
   @Test("in the next run, an object that moved to another parent is replaced")
   func moved() async throws {
     let first = try await run(Self.database)
