@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import GQLRunDemoServer
 import Testing
@@ -19,6 +20,15 @@ struct RunOutputTests {
   func documents(text: String, isDocument: Bool) throws {
     let source = try DocumentSource(text)
     #expect((source.path == nil) == isDocument)
+  }
+
+  @Test(
+    "the command that runs jq refuses limits that no process has",
+    arguments: [("-1", "1"), ("\(Int.max)", "1"), ("1", "-1")])
+  func jqLimits(seconds: String, bytes: String) {
+    #expect(throws: (any Error).self) {
+      try JQRunCommand.parse(["--max-seconds=\(seconds)", "--max-bytes=\(bytes)", "."])
+    }
   }
 
   @Test("-vv shows connection, request, response and retries; -v does not")

@@ -218,8 +218,8 @@ struct JQRunCommand: ParsableCommand {
   static let maxPiece = 1 << 20
 
   @Flag var raw = false
-  @Option var maxSeconds: Int
-  @Option var maxBytes: Int
+  @Option var maxSeconds: UInt32
+  @Option var maxBytes: UInt
   @Argument var expression: String
 
   func run() throws {
@@ -275,7 +275,7 @@ struct JQRunCommand: ParsableCommand {
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     Self.limit(
       __rlimit_resource_t(RLIMIT_CPU.rawValue),
-      to: rlim_t(Int(Subprocess.seconds(usage).rounded(.up)) + maxSeconds))
+      to: rlim_t(Subprocess.seconds(usage).rounded(.up)) + rlim_t(maxSeconds))
   }
 
   /// Sets the soft limit, so that it can be raised again.
