@@ -130,12 +130,17 @@ struct LineDifference {
   /// Compares two texts; `nil` is a file that does not exist.
   init(old: String?, new: String?) {
     let (old, new) = (Self.lines(of: old), Self.lines(of: new))
-    var removed: Set<Int> = []
-    var added: Set<Int> = []
-    for change in new.difference(from: old) {
+    // The time and the memory of a comparison grow with the square of the number of differences, so lines that only one
+    // text has are not compared.
+    let shared = Set(old).intersection(new)
+    let oldShared = old.indices.filter { shared.contains(old[$0]) }
+    let newShared = new.indices.filter { shared.contains(new[$0]) }
+    var removed = Set(old.indices).subtracting(oldShared)
+    var added = Set(new.indices).subtracting(newShared)
+    for change in newShared.map({ new[$0] }).difference(from: oldShared.map { old[$0] }) {
       switch change {
-      case .remove(let offset, _, _): removed.insert(offset)
-      case .insert(let offset, _, _): added.insert(offset)
+      case .remove(let offset, _, _): removed.insert(oldShared[offset])
+      case .insert(let offset, _, _): added.insert(newShared[offset])
       }
     }
     var (before, after) = (0, 0)

@@ -42,6 +42,15 @@ struct LineDifferenceTests {
         == "@@ -1,3 +1,5 @@\n a\n+x\n b\n c\n+y\n")
   }
 
+  @Test("files that have nothing in common are compared at once", .timeLimit(.minutes(1)))
+  func long() {
+    let (old, new) = (numbers(1...100_000), numbers(200_001...300_000))
+    for text in [nil, old] {
+      let lines = LineDifference(old: text, new: new).text.split(separator: "\n")
+      #expect(lines.count == (text == nil ? 100_001 : 200_001))
+    }
+  }
+
   @Test("a file that does not exist has no lines")
   func missing() {
     #expect(LineDifference(old: nil, new: "a\nb\n").text == "@@ -0,0 +1,2 @@\n+a\n+b\n")
