@@ -154,6 +154,13 @@ struct KeywordTests {
     #expect(SwiftNames.isType(text) == isType)
   }
 
+  @Test("a text with more brackets in each other than the stack has room for is no type")
+  func nestedType() {
+    let start = String(repeating: "[", count: 50_000)
+    let end = String(repeating: "]", count: 50_000)
+    #expect(!SwiftNames.isType("\(start)A\(end)"))
+  }
+
   @Test("well-known scalars have the types that their names mean")
   func knownScalars() throws {
     let names = [
