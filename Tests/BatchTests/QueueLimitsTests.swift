@@ -136,14 +136,16 @@ struct QueueLimitsTests {
     #expect(try await exhaust([one.points, two.points]) == 5)
   }
 
-  @Test("a server that hardly restores points is asked again, as one that restores some")
-  func slowRestoring() async throws {
+  @Test(
+    "a server that hardly restores points is asked again, as one that restores some",
+    arguments: ["1e-8", "1e-200", "5e-324"])
+  func slowRestoring(_ rate: String) async throws {
     let (bench, manifest) = try QueueBench.begun(1)
     let worker = points(bench, try bench.worker(manifest))
     let report = try JSONValue(
       parsing: """
         {"extensions":{"cost":{"requestedQueryCost":1,"actualQueryCost":1,
-        "throttleStatus":{"maximumAvailable":10,"currentlyAvailable":0,"restoreRate":1e-200}}}}
+        "throttleStatus":{"maximumAvailable":10,"currentlyAvailable":0,"restoreRate":\(rate)}}}}
         """)
     let now = Self.clock.now()
     worker.budget.note(

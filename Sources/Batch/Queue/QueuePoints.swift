@@ -13,6 +13,8 @@ final class QueuePoints: Sendable {
   private static let groupSize = 16.0
   /// The longest time between two questions while there are too few points; other workers may return some.
   private static let longestWait = Duration.seconds(2)
+  /// The lowest rate of points per second; PostgreSQL refuses to multiply numbers whose product is stored as zero.
+  private static let slowest = 1e-9
 
   private struct State {
     /// Points that are reserved and not used yet.
@@ -144,7 +146,8 @@ final class QueuePoints: Sendable {
         ) AS n(points, most, per_second, resets_at, reported_at)
         ORDER BY n.reported_at DESC NULLS LAST LIMIT 1)
       """, .text(credential), .double(report.left), .double(report.all ?? -1),
-      .double(report.perSecond ?? -1), .double((report.reset - now).seconds),
+      .double(report.perSecond.map { max($0, Self.slowest) } ?? -1),
+      .double((report.reset - now).seconds),
       .double((now - report.time).seconds))
   }
 
