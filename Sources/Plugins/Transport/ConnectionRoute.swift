@@ -222,12 +222,23 @@ final class GoAwayHandler: ChannelInboundHandler {
     case .rstStream: wasReset = true
     case .headers(let head):
       let status = head.headers.first { $0.name == ":status" }?.value
-      if let status, UInt(status) ?? 0 < 100 || status.hasPrefix("1") && head.endStream {
+      if let status, !Self.isReadable(status, endsStream: head.endStream) {
         return context.fireErrorCaught(NIOHTTP2Errors.invalidStatusValue(status))
       }
     default: break
     }
     context.fireChannelRead(data)
+  }
+
+  /// Whether the HTTP/2 library and the client agree on what a status is, and that it is final at the end of a stream.
+  ///
+  /// The library takes every status with a leading 1 as informational. The client compares the number, and takes 101 as
+  /// final.
+  private static func isReadable(_ status: String, endsStream: Bool) -> Bool {
+    guard status.utf8.count == 3, let code = Int(status), code >= 100, code != 101 else {
+      return false
+    }
+    return code >= 200 || !endsStream
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -206,7 +206,7 @@ struct HTTP2FaultTests {
   }
 
   // A head whose status is text, with the name of index 8. https://www.rfc-editor.org/rfc/rfc7541#section-6.2.2
-  @Test(arguments: ["", "-5", "20", "099", "103"])
+  @Test(arguments: ["", "-5", "20", "099", "103", "+103", "0103"])
   func `a response over HTTP/2 without a final status is an error`(_ status: String) async throws {
     let head = [8, UInt8(status.utf8.count)] + Array(status.utf8)
     try await with([Self.script(Self.frame(1, 5, 1, head))], document: Bench.rename) {
@@ -214,6 +214,18 @@ struct HTTP2FaultTests {
       #expect(outcome.code == .malformedResponse, "\(outcome.message)")
       #expect(outcome.message.contains("violated HTTP/2: invalid status value"))
       #expect(outcome.failure?.delivery == .unknown)
+      #expect(await server.log.connections == 1)
+    }
+  }
+
+  // The HTTP/2 library takes these as informational, and the client as final.
+  @Test(arguments: ["101", "1200"])
+  func `a response over HTTP/2 with two final heads is an error`(_ status: String) async throws {
+    let head = [8, UInt8(status.utf8.count)] + Array(status.utf8)
+    let answer = Self.frame(1, 4, 1, head) + Self.renamed
+    try await with([Self.script(answer)], document: Bench.rename) { outcome, server in
+      #expect(outcome.code == .malformedResponse, "\(outcome.message)")
+      #expect(outcome.message.contains("violated HTTP/2: invalid status value"))
       #expect(await server.log.connections == 1)
     }
   }
