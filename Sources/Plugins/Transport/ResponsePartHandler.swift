@@ -31,6 +31,8 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   private var hasUndelivered = false
   /// Whether a response has begun and not ended.
   private var isInBody = false
+  /// Whether the body ended with a failure. An HTTP/2 stream then still delivers the frames that it has received.
+  private var hasLostBody = false
   /// Whether a request has begun and not ended.
   private var isSending = false
   /// Whether the head states the length of the body, so that its end has no bytes over HTTP/1.1.
@@ -83,6 +85,7 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !hasLostBody else { return }
     switch unwrapInboundIn(data) {
     case .body(var part) where part.readableBytes < Self.longPart:
       guard joined != nil else {
@@ -152,7 +155,7 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   /// Ends the body of a response whose connection or stream has failed. Returns whether there was one.
   private func endBody(_ context: ChannelHandlerContext, _ error: any Error) -> Bool {
     guard isInBody else { return false }
-    isInBody = false
+    (isInBody, hasLostBody) = (false, true)
     deliver(context)
     // A body that ends after the end of reading ends the connection, which must not be used again.
     hasUndelivered = false

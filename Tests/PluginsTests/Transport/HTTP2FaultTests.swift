@@ -181,6 +181,30 @@ struct HTTP2FaultTests {
     }
   }
 
+  // The stream still has the first frame when the second one fails it. The client has the head.
+  @Test(arguments: [data("x", isLast: true), Array("this is not a frame at all".utf8)])
+  func `a violation right behind a part of the body ends the request`(_ violation: [UInt8])
+    async throws
+  {
+    let (passed, signal) = AsyncStream.makeStream(of: Void.self)
+    let setup = Bench.Setup(
+      change: {
+        $0.entries.insert(.onHead { signal.yield() }, at: $0.entries.count - 3)
+      })
+    let script: [RawServer.Step] = [
+      .request, .request, .send(Self.settings), .stream(1), .send(Self.head(length: 500)),
+      .run { for await _ in passed { break } },
+      .send(Self.data(String(HTTPText.user.prefix(30))) + violation), .untilClosed,
+    ]
+    try await with([script], document: Bench.rename, setup: setup) { outcome, server in
+      #expect(outcome.results.isEmpty)
+      #expect(
+        outcome.code == .malformedResponse || outcome.code == .truncatedResponse,
+        "\(outcome.message)")
+      #expect(await server.log.connections == 1)
+    }
+  }
+
   private static let goodPart = head() + data(String(HTTPText.user.prefix(30)))
 
   /// What a server sends instead of frames, and what of the answer comes before it.
