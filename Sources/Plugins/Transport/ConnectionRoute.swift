@@ -284,6 +284,12 @@ final class HTTP2ErrorHandler: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !hasFailed else { return }
+    // The library allows pushes until the server has acknowledged that there are none. The client takes a pushed stream
+    // for one of its own, and stops the program when that ends.
+    if case .pushPromise = unwrapInboundIn(data).payload {
+      return errorCaught(context: context, error: NIOHTTP2Errors.pushInViolationOfSetting())
+    }
     context.fireChannelRead(data)
     guard openStreams.isEmpty, case .goAway = unwrapInboundIn(data).payload else { return }
     context.close(mode: .all, promise: nil)

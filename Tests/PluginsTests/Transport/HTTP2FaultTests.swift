@@ -229,6 +229,22 @@ struct HTTP2FaultTests {
     }
   }
 
+  // Until it acknowledges the settings of the client, a server need not know that there are no pushes.
+  @Test func `a stream that a server pushes is an error`() async throws {
+    // `:method GET`, `:scheme https`, `:path /`. https://www.rfc-editor.org/rfc/rfc7541#appendix-A
+    let promise = Self.frame(5, 4, 1, [0, 0, 0, 2, 0x82, 0x87, 0x84])
+    let reset = Self.frame(3, 0, 2, [0, 0, 0, 8])
+    let script: [RawServer.Step] = [
+      .request, .request, .send(Self.frame(4, 0, 0, [])), .stream(1),
+      .send(promise + reset + Self.renamed), .untilClosed,
+    ]
+    try await with([script], document: Bench.rename) { outcome, server in
+      #expect(outcome.code == .malformedResponse, "\(outcome.message)")
+      #expect(outcome.message.contains("violated HTTP/2"), "\(outcome.message)")
+      #expect(await server.log.connections == 1)
+    }
+  }
+
   // A head whose status is text, with the name of index 8. https://www.rfc-editor.org/rfc/rfc7541#section-6.2.2
   @Test(arguments: ["", "-5", "20", "099", "103", "+103", "0103"])
   func `a response over HTTP/2 without a final status is an error`(_ status: String) async throws {
