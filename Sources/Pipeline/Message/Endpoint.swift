@@ -34,6 +34,9 @@ public struct Endpoint: Sendable, Hashable {
 
   static let webSocketSchemes = ["ws", "wss"]
 
+  /// The length of the longest host that a SOCKS proxy can be given; no name of the DNS is longer.
+  private static let maxHostBytes = 255
+
   /// Parses an absolute URL with the scheme `http`, `https`, `ws` or `wss`.
   ///
   /// - Parameters:
@@ -65,6 +68,9 @@ public struct Endpoint: Sendable, Hashable {
     }
     guard Self.hasPossiblePort(authority) else {
       throw InvalidURL(reason: "its port is not a number from 1 to 65535")
+    }
+    guard Authority(String(authority)).host.utf8.count <= Self.maxHostBytes else {
+      throw InvalidURL(reason: "its host has more than \(Self.maxHostBytes) characters")
     }
     let path = rest[authority.endIndex...].prefix { $0 != "#" }
     self.scheme = scheme

@@ -152,6 +152,7 @@ struct HTTPRequestBuilderTests {
       "http://:80", "http://x:99999", "http://x:0", "http://x:http", "http://x:-1",
       "http://[::1]:70000",
       "http://x:99999999999999999999", "http://x:1:2",
+      "http://\(String(repeating: "a", count: 256))",
     ])
   func urls(url: String) {
     #expect(throws: Endpoint.InvalidURL.self) { try Endpoint(url: url) }
@@ -177,7 +178,8 @@ struct HTTPRequestBuilderTests {
     #expect(endpoint.path == "/?a=b")
     #expect(endpoint.shownURL == "https://Example.com:8443/")
     #expect(try Endpoint(url: "http://x").path == "/")
-    for url in ["http://x:", "http://x:65535", "http://[::1]", "http://[::1]:80/"] {
+    let longest = "http://\(String(repeating: "a", count: 255)):80"
+    for url in ["http://x:", "http://x:65535", "http://[::1]", "http://[::1]:80/", longest] {
       #expect(throws: Never.self) { try Endpoint(url: url) }
     }
   }
