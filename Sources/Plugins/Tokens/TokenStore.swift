@@ -32,7 +32,7 @@ struct StoredTokens: Sendable, Hashable {
     else { return nil }
     accessToken = object["access_token"]?.stringValue.map { SecretString($0) }
     issuedAt = object["issued_at"]?.doubleValue
-    lifetime = object["lifetime"]?.doubleValue
+    lifetime = object["lifetime"]?.doubleValue.map { min(max($0, 0), 1e9) }
     refreshToken = Self.refreshToken(object["refresh_token"])
     origin = object["origin"]?.stringValue
   }

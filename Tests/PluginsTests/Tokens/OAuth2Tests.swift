@@ -246,6 +246,21 @@ import Testing
     }
   }
 
+  @Test(arguments: ["-1e300", "1e300"])
+  func `a kept token with an impossible lifetime is no failure`(_ lifetime: String) async throws {
+    let server = TokenServer(.token(), accepts: { _, _ in true })
+    try await bench(Self.refresh.replacing("/keys/", with: "/"), server) { bench in
+      let origin = DocumentHash.sha256("first-refresh-token")
+      try bench.write(
+        """
+        {"version":1,"access_token":"kept","issued_at":784111777,"lifetime":\(lifetime),
+         "refresh_token":"r1","origin":"\(origin)"}
+        """, to: "token.json")
+      #expect(await bench.run().error == nil)
+      #expect(await server.renewals.count == (lifetime == "-1e300" ? 1 : 0))
+    }
+  }
+
   private final class Wall: @unchecked Sendable {
     // Unchecked: moved while nothing runs.
     var seconds = 784_111_777.0
