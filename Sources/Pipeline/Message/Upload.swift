@@ -155,6 +155,9 @@ struct FileVersion: Sendable, Hashable {
 
 /// An open file whose contents are sent.
 final class OpenUpload: Sendable {
+  /// The size of the largest file that is sent, in bytes, so that the sum of a request's files is a number.
+  private static let maxSize = 1 << 44
+
   private let descriptor: Int32
   private let label: String
   let version: FileVersion
@@ -179,6 +182,13 @@ final class OpenUpload: Sendable {
         .request, code: .uploadFailed,
         message:
           "cannot send \(label): it is not a regular file; send a pipe as standard input (@-)",
+        delivery: .notSent)
+    }
+    guard version.size <= Self.maxSize else {
+      throw ChainError(
+        .request, code: .uploadFailed,
+        message:
+          "cannot send \(label): it has \(version.size) bytes, and at most \(Self.maxSize) are sent",
         delivery: .notSent)
     }
     // Files of /proc and /sys have contents, but no size.

@@ -142,6 +142,17 @@ struct MultipartBodyTests {
     #expect(try Upload(bytes: [], fileName: "A.PDF").contentType == "application/pdf")
     #expect(try Upload(bytes: [], fileName: "pdf.").contentType == "application/octet-stream")
   }
+
+  // Few file systems have files of this size, even without contents.
+  @Test(.enabled(if: access("/dev/shm", W_OK) == 0, "there is no /dev/shm"))
+  func `a file whose size is no possible part of a length is refused`() throws {
+    let path = "/dev/shm/upload-\(UUID().uuidString)"
+    defer { unlink(path) }
+    #expect(FileManager.default.createFile(atPath: path, contents: nil))
+    try #require(truncate(path, off_t.max) == 0)
+    let error = #expect(throws: ChainError.self) { _ = try message(["a": Upload(path: path)]) }
+    #expect(error?.code == .uploadFailed && error?.delivery == .notSent)
+  }
 }
 
 /// A folder that is deleted with this value.
