@@ -142,7 +142,7 @@ private struct GrowingList {
         var fields = FieldCursor(text)
         guard let names = fields.next(), let count = fields.next(),
           let number = Int(text[count.value].string), number >= 0,
-          names.value.count % Self.nameLength == 1
+          names.value.count > Self.nameLength, names.value.count % Self.nameLength == 1
         else { return nil }
         return (nil, (names.value.lowerBound + 1)..<(names.value.upperBound - 1), number)
       default: return nil

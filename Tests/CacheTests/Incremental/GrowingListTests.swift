@@ -93,6 +93,17 @@ struct GrowingListTests {
     #expect(written[2] < 8 * 2048 * part.count)
     #expect(Double(written[2] - written[1]) < 2.1 * Double(written[1] - written[0]))
   }
+
+  @Test("a damaged list of segments does not grow")
+  func damaged() {
+    let growth = ListGrowth(
+      owner: Array("QUERY".utf8), steps: [.field(Array("\"feed\"".utf8))], access: CountedSegments()
+    )
+    for names in ["5", "[]"] {
+      let list = Array(#"{"$segments":\#(names),"count":0}"#.utf8)
+      #expect(growth.appended(Array("[1]".utf8), to: list, count: 0) == nil)
+    }
+  }
 }
 
 /// Segments in memory, and the number of bytes that were written.
