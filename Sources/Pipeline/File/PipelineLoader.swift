@@ -155,6 +155,12 @@ extension PipelineLoader {
   private mutating func headers(_ given: EndpointOptions) -> HTTPFields {
     var fields = HTTPFields()
     for entry in given.headers.entries {
+      guard fields.count < HTTPFields.maxCount else {
+        decoder.findings.report(
+          .wrongValue, message: "more than \(HTTPFields.maxCount) header fields cannot be sent",
+          location: entry.nameLocation ?? given.$headers.location, hint: "leave some out")
+        break
+      }
       guard let name = HTTPField.Name(entry.name) else {
         decoder.findings.report(
           .wrongValue, message: "`\(entry.name)` is not the name of an HTTP field",

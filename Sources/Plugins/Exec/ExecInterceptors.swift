@@ -334,6 +334,11 @@ extension ExecCaller {
   /// Sets the header fields of a reply; throws if one is invalid.
   func set(_ fields: inout HTTPFields, to reply: JSONObject, context: ChainContext) throws {
     for field in reply["headers"]?.objectValue ?? [:] {
+      guard fields.count < HTTPFields.maxCount else {
+        throw failure(
+          "the program's answer makes more than \(HTTPFields.maxCount) header fields",
+          context: context, delivery: .notSent)
+      }
       guard let name = HTTPField.Name(field.key), let value = field.value.stringValue,
         HTTPField.isValidValue(value)
       else {

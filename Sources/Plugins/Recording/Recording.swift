@@ -312,6 +312,7 @@ struct RecordedResponse: Sendable {
     guard let status = value["status"]?.intValue, (100...999).contains(status) else { return nil }
     head = HTTPResponse(status: .init(code: status))
     for member in value["headers"]?.objectValue ?? [:] {
+      guard head.headerFields.count < HTTPFields.maxCount else { return nil }
       guard let name = HTTPField.Name(member.key), let text = member.value.stringValue else {
         continue
       }

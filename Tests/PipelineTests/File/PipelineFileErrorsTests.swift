@@ -502,6 +502,19 @@ struct PipelineFileErrorsTests {
         == "1 error, 1 warning")
   }
 
+  @Test("allow as many header fields as can be sent")
+  func manyFields() {
+    for (count, summary) in [(1_000, ""), (1_001, "1 error")] {
+      let headers = (0..<count).map { "X-\($0): a" }.joined(separator: ", ")
+      let yaml = """
+        version: 1
+        endpoint: { url: "https://x", headers: { \(headers) } }
+        chain: [fetch, parse]
+        """
+      #expect(check(yaml).summary == summary)
+    }
+  }
+
   @Test("name a file that is not there")
   func noFile() {
     let found = PipelineFile.check(

@@ -411,6 +411,10 @@ import Testing
     (#"\"action\":\"answer\",\"errors\":\"no\""#, "with the string `errors`"),
     (#"\"action\":\"answer\""#, "without `data` and without `errors`"),
     (#"\"action\":\"continue\",\"headers\":[\"X-A: 1\"]"#, "with the array `headers`"),
+    (
+      #"\"action\":\"continue\",\"headers\":{$(seq -f '"X-%g":"1"' -s , 1001)}"#,
+      "more than 1000 header fields"
+    ),
   ])
   func `an answer whose members have other types is an error`(
     _ answer: String, _ problem: String

@@ -225,11 +225,18 @@ import Testing
     #expect(replayed.outcomes[0].texts.first?.contains("•••") == true)
   }
 
+  private static func exchange(fields: Int) -> String {
+    let headers = (0..<fields).map { "\"X-\($0)\":\"1\"" }.joined(separator: ",")
+    return #"{"operation":"User","request":{"method":"POST","body":{}},"#
+      + #""response":{"status":200,"headers":{\#(headers)},"body":{}}}"#
+  }
+
   @Test(arguments: [
     ("not a recording\n", "is not a recording"),
     ("{\"gqlrun_recording\":2}\n", "is not a recording"),
     ("{\"gqlrun_recording\":1}\n{\"operation\":\"User\"}\n", ":2: this line is not a recorded"),
     ("{\"gqlrun_recording\":1}\n{\"operation\":\n", ":2: this line is not a recorded"),
+    ("{\"gqlrun_recording\":1}\n\(exchange(fields: 1_001))\n", ":2: this line is not a recorded"),
   ]) func `a file that is no recording is reported with its line, and not changed`(
     _ text: String, _ message: String
   ) async throws {
