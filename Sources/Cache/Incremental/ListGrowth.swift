@@ -141,7 +141,7 @@ private struct GrowingList {
       case .segments, .values:
         var fields = FieldCursor(text)
         guard let names = fields.next(), let count = fields.next(),
-          let number = Int(text[count.value].string), number >= 0,
+          let number = Int(text[count.value].string), (0...Segments.maxCount).contains(number),
           names.value.count > Self.nameLength, names.value.count % Self.nameLength == 1
         else { return nil }
         return (nil, (names.value.lowerBound + 1)..<(names.value.upperBound - 1), number)

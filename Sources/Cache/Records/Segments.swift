@@ -34,7 +34,7 @@ package enum Segments {
   }
 
   /// The maximum number of elements of a list: so few that counts of stored lists can be added.
-  private static let maxCount = Int(UInt32.max)
+  static let maxCount = Int(UInt32.max)
 
   /// The name in the record key of a segment.
   static func name(ofKey key: [UInt8]) -> UInt64? {

@@ -99,9 +99,9 @@ struct GrowingListTests {
     let growth = ListGrowth(
       owner: Array("QUERY".utf8), steps: [.field(Array("\"feed\"".utf8))], access: CountedSegments()
     )
-    for names in ["5", "[]"] {
-      let list = Array(#"{"$segments":\#(names),"count":0}"#.utf8)
-      #expect(growth.appended(Array("[1]".utf8), to: list, count: 0) == nil)
+    for (names, count) in [("5", 0), ("[]", 0), (#"["0123456789abcdef"]"#, Int.max)] {
+      let list = Array(#"{"$segments":\#(names),"count":\#(count)}"#.utf8)
+      #expect(growth.appended(Array(#"[{"a":1}]"#.utf8), to: list, count: count) == nil)
     }
   }
 }
