@@ -57,6 +57,26 @@ struct QueueTests {
     #expect(all.int(0, 1) == 60)
   }
 
+  @Test(
+    "a text that is longer than its column stops the worker, and is not cut",
+    arguments: ["varchar(3)", "char(3)", "short"])
+  func longText(type: String) async throws {
+    let bench = try QueueBench()
+    try bench.connection.run("CREATE DOMAIN short AS varchar(3)")
+    try bench.connection.run("CREATE TABLE logins (id text PRIMARY KEY, login \(type))")
+    let manifest = try bench.manifest(
+      1, operation: "emit: user", sinks: "[{ postgres: { table: logins, key: [id] } }]")
+    try bench.begin(manifest)
+    let transport = ScriptedTransport { _ in .data(#"{"user":{"id":"U_1","login":"abcd"}}"#) }
+    let error = await #expect(throws: JournalError.self) {
+      _ = try await bench.work(manifest, transport: transport)
+    }
+    #expect(
+      error?.description.contains("value too long for type character") == true,
+      "\(error?.description ?? "")")
+    #expect(try bench.connection.run("SELECT count(*) FROM logins").int(0, 0) == 0)
+  }
+
   @Test("a record that PostgreSQL cannot store fails its task, and no other one")
   func nulCharacter() async throws {
     let bench = try QueueBench()

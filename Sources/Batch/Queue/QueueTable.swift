@@ -67,13 +67,22 @@ struct QueueTable {
   }
 
   /// The types of a table's columns, as PostgreSQL writes them; empty if there is no such table.
+  ///
+  /// They have no lengths, and a domain is its base type: a cast to `varchar(3)` would cut a text without an error, and the
+  /// insertion of a longer one is an error.
   private static func types(
     of table: String, _ connection: PostgresConnection
   ) throws -> [String: String] {
     let rows = try connection.run(
       """
-      SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute
-      WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
+      WITH RECURSIVE base AS (
+        SELECT attname::text AS name, atttypid AS type FROM pg_attribute
+        WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
+        UNION ALL
+        SELECT base.name, t.typbasetype FROM base JOIN pg_type t ON t.oid = base.type
+        WHERE t.typtype = 'd')
+      SELECT base.name, format_type(base.type, -1) FROM base JOIN pg_type t ON t.oid = base.type
+      WHERE t.typtype <> 'd'
       """, .text(table))
     return Dictionary(
       (0..<rows.count).map { (rows.text($0, 0), rows.text($0, 1)) }, uniquingKeysWith: { $1 })
