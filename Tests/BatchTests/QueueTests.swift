@@ -77,6 +77,25 @@ struct QueueTests {
     #expect(try bench.connection.run("SELECT count(*) FROM logins").int(0, 0) == 0)
   }
 
+  @Test("records whose keys are the same in the type of the column are one row")
+  func equalKeys() async throws {
+    let bench = try QueueBench()
+    try bench.connection.run("CREATE TABLE typed (id numeric PRIMARY KEY, login text)")
+    try bench.location.write("query($id: ID!) { users(id: $id) { id login } }", to: "l.graphql")
+    let manifest = try bench.manifest(
+      1, document: "l.graphql", operation: "emit: users[*]",
+      sinks: "[{ postgres: { table: typed, key: [id] } }]")
+    try bench.begin(manifest)
+    let users = ["1.0", "2", "1"].map { #"{"id":\#($0),"login":"of \#($0)"}"# }
+    let transport = ScriptedTransport { _ in
+      .data(#"{"users":[\#(users.joined(separator: ","))]}"#)
+    }
+    let summary = try await bench.work(manifest, transport: transport)
+    #expect(summary.map(\.counters.done) == [1])
+    let rows = try bench.connection.run("SELECT login FROM typed ORDER BY id")
+    #expect((0..<rows.count).map { rows.text($0, 0) } == ["of 1", "of 2"])
+  }
+
   @Test("a record that PostgreSQL cannot store fails its task, and no other one")
   func nulCharacter() async throws {
     let bench = try QueueBench()

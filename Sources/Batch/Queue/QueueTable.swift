@@ -144,18 +144,22 @@ struct QueueTable {
     return values + [begun]
   }
 
-  /// Rows with the same key in one statement are reduced to the last one. Sorting them by the key makes workers lock
-  /// rows in the same order.
+  /// Rows with the same key in one statement are reduced to the last one: the same in the types of the columns, as `1` and
+  /// `1.0` are for a number. Sorting them by the key makes workers lock rows in the same order.
   private static func insertion(
     into table: String, _ columns: [(name: String, type: String)], key: [String]
   ) -> String {
     let names = SQLText.list(columns.map(\.name))
     let arrays = columns.indices.map { "$\($0 + 1)::text[]" }.joined(separator: ", ")
-    let values = columns.map { "\($0.name.quotedForSQL)::\($0.type)" }.joined(separator: ", ")
+    func value(_ column: (name: String, type: String)) -> String {
+      "r.\(column.name.quotedForSQL)::\(column.type)"
+    }
+    let values = columns.map { value($0) }.joined(separator: ", ")
     let from = "FROM unnest(\(arrays)) WITH ORDINALITY AS r(\(names), \"#\")"
     let insert = "INSERT INTO \(table) (\(names))"
     guard !key.isEmpty else { return "\(insert) SELECT \(values) \(from)" }
-    let sortKeys = key.map { "r.\($0.quotedForSQL)" }.joined(separator: ", ")
+    let sortKeys = columns.filter { key.contains($0.name) }.map { value($0) }.joined(
+      separator: ", ")
     return "\(insert) SELECT DISTINCT ON (\(sortKeys)) \(values) \(from) "
       + "ORDER BY \(sortKeys), \"#\" DESC" + SQLText.replacing(columns.map(\.name), key: key)
   }
