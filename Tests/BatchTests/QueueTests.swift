@@ -96,6 +96,24 @@ struct QueueTests {
     #expect((0..<rows.count).map { rows.text($0, 0) } == ["of 1", "of 2"])
   }
 
+  @Test("a table in a later schema of the search path exists, and gets the rows")
+  func laterSchema() async throws {
+    let bench = try QueueBench()
+    let schema = try bench.connection.run("SELECT current_schema()::text").text(0, 0)
+    try bench.connection.run("CREATE SCHEMA \(schema)_later")
+    try bench.connection.run(
+      "CREATE TABLE \(schema)_later.logins (id varchar(20) PRIMARY KEY, login text)")
+    var manifest = try bench.manifest(
+      1, operation: "emit: user", sinks: "[{ postgres: { table: logins, key: [id] } }]")
+    manifest.queueURL = "\(bench.url),\(schema)_later"
+    try bench.begin(manifest)
+    let transport = ScriptedTransport { _ in .data(#"{"user":{"id":"U_1","login":"a"}}"#) }
+    try await bench.work(manifest, transport: transport)
+    #expect(try bench.connection.run("SELECT to_regclass('logins') IS NULL").int(0, 0) == 1)
+    let rows = try bench.connection.run("SELECT id::text FROM \(schema)_later.logins")
+    #expect((0..<rows.count).map { rows.text($0, 0) } == ["U_1"])
+  }
+
   @Test("a record that PostgreSQL cannot store fails its task, and no other one")
   func nulCharacter() async throws {
     let bench = try QueueBench()

@@ -12,13 +12,16 @@ struct QueueTable {
 
   /// Creates the table if it does not exist: that of a sink with columns of text. A table that exists keeps its types.
   static func create(_ entry: SinkPlan.Entry, _ connection: PostgresConnection) throws {
-    if let relation = entry.relation {
-      try QueueSchema.whileLocked(connection) { try create(entry, relation: relation, connection) }
-    } else {
-      var lines = entry.allColumns.map { "\($0.quotedForSQL) text" }
-      if !entry.key.isEmpty { lines.append("PRIMARY KEY (\(SQLText.list(entry.key)))") }
-      try connection.run(
-        "CREATE TABLE IF NOT EXISTS \(entry.table.quotedForSQL) (\(lines.joined(separator: ", ")))")
+    try QueueSchema.whileLocked(connection) {
+      if let relation = entry.relation {
+        try create(entry, relation: relation, connection)
+      } else if try types(of: entry.table.quotedForSQL, connection).isEmpty {
+        // `IF NOT EXISTS` would look into the first schema of the search path only.
+        var lines = entry.allColumns.map { "\($0.quotedForSQL) text" }
+        if !entry.key.isEmpty { lines.append("PRIMARY KEY (\(SQLText.list(entry.key)))") }
+        try connection.run(
+          "CREATE TABLE \(entry.table.quotedForSQL) (\(lines.joined(separator: ", ")))")
+      }
     }
     _ = try QueueTable(entry, connection)
   }
