@@ -20,11 +20,12 @@ package final class PostgresConnection {
       )
     }
     let pq = library.functions
-    // A connection that is lost silently is noticed, and a host that does not answer is given up.
+    // A connection that is lost silently is noticed, and a host that does not answer is given up. The URL can change the
+    // parameters before it, and not the encoding, which is that of all parameters and results.
     let names = [
-      "connect_timeout", "tcp_user_timeout", "application_name", "client_encoding", "dbname",
+      "connect_timeout", "tcp_user_timeout", "application_name", "dbname", "client_encoding",
     ]
-    let values = ["10", "30000", "gqlrun", "UTF8", url]
+    let values = ["10", "30000", "gqlrun", url, "UTF8"]
     let handle = Self.withAddresses(of: names.map { Array($0.utf8) + [0] }) { names in
       Self.withAddresses(of: values.map { Array($0.utf8) + [0] }) { values in
         pq.connectdbParams(names + [nil], values + [nil], 1)

@@ -80,6 +80,16 @@ struct QueueSchemaTests {
     }
   }
 
+  @Test(
+    "texts are UTF-8, whatever encoding the URL names",
+    arguments: ["client_encoding=LATIN1", "options=-cclient_encoding%3DLATIN1"])
+  func encoding(parameter: String) throws {
+    let url = try PostgresServer.shared.get().url
+    let connection = try PostgresConnection("\(url)&\(parameter)")
+    let rows = try connection.run("SELECT $1, length($1)::bigint", .text("é日"))
+    #expect(rows.text(0, 0) == "é日" && rows.int(0, 1) == 2)
+  }
+
   @Test("without a queue, the message names the command that creates it")
   func missing() throws {
     let bench = try QueueBench()
