@@ -232,8 +232,9 @@ package struct PostgresError: Error {
       .map { $0.drop { $0 == "\t" } }.joined(separator: "; ")
   }
 
-  /// Whether the transaction conflicted with another one, so that the same again can succeed.
-  package var isContention: Bool { ["40001", "40P01", "55P03"].contains(state) }
+  /// Whether the transaction conflicted with another one, or the server cancelled its statement, as after
+  /// `statement_timeout` while it waits for another one: the same again can succeed.
+  package var isContention: Bool { ["40001", "40P01", "55P03", "57014"].contains(state) }
 
   /// Whether the connection was lost, or the server does not accept one now: the same can succeed on a new connection.
   package var isConnectionLoss: Bool {

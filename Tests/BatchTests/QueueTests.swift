@@ -573,6 +573,25 @@ struct QueueTests {
   }
 
   @Test(
+    "what conflicts with another transaction, or is cancelled by the server, is done again",
+    arguments: ["40001", "40P01", "55P03", "57014"])
+  func conflict(state: String) async throws {
+    let database = QueueDatabase(
+      try PostgresServer.shared.get().url, clock: ServiceClock(TestClock.jumping()),
+      patience: .seconds(60))
+    let calls = Locked(0)
+    let count = try await QueueClient(database).run("claim tasks") { connection in
+      let number = calls.increment()
+      if number < 3 {
+        try connection.run(
+          "DO $$ BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = '\(state)'; END $$")
+      }
+      return number
+    }
+    #expect(count == 3)
+  }
+
+  @Test(
     "a user or a database that the server does not have is not tried again",
     arguments: [("user=test", "user=none", "28000"), ("/postgres?", "/none?", "3D000")])
   func refusedDatabase(part: String, other: String, state: String) async throws {
