@@ -148,6 +148,20 @@ struct OutputCheckTests {
     #expect(findings.first?.contains("is not a regular file") == true, "\(findings)")
   }
 
+  @Test(
+    "an output that is a pipe, or a link to one, is refused",
+    arguments: [
+      "sinks: [{ ndjson: { path: PATH } }]", "report: { json: PATH }", "report: { junit: PATH }",
+      "state: { file: PATH }",
+    ], ["pipe", "link"])
+  func pipes(output: String, path: String) throws {
+    #expect(mkfifo(location.file("pipe"), 0o600) == 0)
+    try FileManager.default.createSymbolicLink(
+      atPath: location.file("link"), withDestinationPath: "pipe")
+    let findings = try Bench.findings(yaml(output.replacing("PATH", with: path)), in: location)
+    #expect(findings.contains { $0.contains("is not a regular file") }, "\(findings)")
+  }
+
   @Test("journals and what lies beside them are no outputs, other files of their folder are")
   func journals() throws {
     for name in ["m-20260101-000000-000.journal", "x.journal.lock", "m.outputs.json"] {

@@ -512,6 +512,28 @@ struct RunTests {
     #expect(errors.first?.contains("s.json: Is a directory") == true, "\(errors)")
   }
 
+  @Test("a snapshot that is a pipe fails its task, and is not read")
+  func snapshotInPipe() async throws {
+    #expect(mkfifo(location.file("x.json"), 0o600) == 0)
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - id: a
+          query: "query($id: ID) { a(id: $id) }"
+          foreach: { inline: [{ id: x }], key: "{{row.id}}" }
+          variables: { id: "{{row.id}}" }
+          snapshot: "{{key}}.json"
+      """, in: location)
+    let transport = ScriptedTransport { _ in .data(#"{"a":1}"#) }
+    let summary = try await Bench.run(manifest, transport: transport)
+    #expect(summary.counters.failed == 1)
+    let errors = try location.values("SELECT error FROM tasks", in: summary.journal)
+    #expect(
+      errors.first?.contains("x.json cannot be kept: it is not a regular") == true, "\(errors)")
+  }
+
   @Test("data that is too large for a snapshot fails its task")
   func largeSnapshot() async throws {
     let manifest = try Bench.load(

@@ -144,9 +144,11 @@ struct OutputCheck {
         || output.isSink && FilePath.isFolder(output.path)
       {
         report("is a folder", hint: "name a file in it")
-      } else if output.isDatabase, FileStatus(output.path)?.isRegular == false {
-        // Opening a pipe would wait for its writer.
-        report("is not a regular file, and so not a SQLite database", hint: "name another file")
+      } else if FileStatus(output.path)?.isRegular == false, !FilePath.isFolder(output.path) {
+        // Opening a pipe would wait for another program, and a file that is complete would replace a pipe or a device.
+        report(
+          "is not a regular file" + (output.isDatabase ? ", and so not a SQLite database" : ""),
+          hint: "name another file")
       } else if isJournal(output.path) {
         report("would replace a journal of the batch", hint: "write to another file")
       } else if let other = others.found(at: location).first {

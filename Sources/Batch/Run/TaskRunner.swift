@@ -544,6 +544,10 @@ extension TaskRunner {
     } catch let refused as OutputPath.Refused {
       throw TaskProblem("the snapshot cannot be kept there: \(refused.reason)")
     }
+    // Opening a pipe would wait for its writer.
+    guard FilePath.isFolder(path) || FileStatus(path)?.isRegular != false else {
+      throw TaskProblem("the snapshot \(path) cannot be kept: it is not a regular file")
+    }
     let value = try JSONValue(parsing: data.bytes())
     let kept: [UInt8]?
     do throws(SystemError) {
