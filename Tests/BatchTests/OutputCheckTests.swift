@@ -300,6 +300,23 @@ struct OutputCheckTests {
     }
   }
 
+  @Test("a state file behind a symbolic link is replaced where it is, and the link remains")
+  func linkedState() async throws {
+    try location.write("{\"last\": \"U_0\"}", to: "kept/state.json")
+    try FileManager.default.createSymbolicLink(
+      atPath: location.file("state.json"), withDestinationPath: "kept/state.json")
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
+      for _ in 0..<2 {
+        let summary = try await Bench.run(manifest)
+        #expect(summary.counters.done == 3)
+      }
+    }
+    #expect(try !location.text("kept/state.json").contains("U_0"))
+    #expect(
+      try FileManager.default.destinationOfSymbolicLink(atPath: location.file("state.json"))
+        == "kept/state.json")
+  }
+
   @Test("outputs of a version that kept no list of them are earlier outputs")
   func older() async throws {
     try await Bench.withServer(Self.open, in: location) { manifest, _ in

@@ -512,6 +512,28 @@ struct RunTests {
     #expect(errors.first?.contains("s.json: Is a directory") == true, "\(errors)")
   }
 
+  @Test("a snapshot behind a symbolic link is replaced where it is, and the link remains")
+  func linkedSnapshot() async throws {
+    try location.write("{}", to: "kept/s.json")
+    try FileManager.default.createSymbolicLink(
+      atPath: location.file("s.json"), withDestinationPath: "kept/s.json")
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations: [{ id: a, query: "{ a }", snapshot: s.json }]
+      """, in: location)
+    var options = RunOptions()
+    options.updatesSnapshots = true
+    let transport = ScriptedTransport { _ in .data(#"{"a":1}"#) }
+    let summary = try await Bench.run(manifest, options, transport: transport)
+    #expect(summary.counters.done == 1)
+    #expect(try JSONValue(parsing: location.text("kept/s.json")) == ["a": 1])
+    #expect(
+      try FileManager.default.destinationOfSymbolicLink(atPath: location.file("s.json"))
+        == "kept/s.json")
+  }
+
   @Test("a snapshot that is a pipe fails its task, and is not read")
   func snapshotInPipe() async throws {
     #expect(mkfifo(location.file("x.json"), 0o600) == 0)

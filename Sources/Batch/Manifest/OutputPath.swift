@@ -43,6 +43,13 @@ struct OutputPath {
     return full
   }
 
+  /// The path of the file that a path in the folder leads to, for a file that is read and replaced: a symbolic link to it
+  /// remains. A link that leads out of the folder is replaced itself.
+  func target(_ path: String) -> String {
+    guard (try? resolve(relative(path))) != nil else { return path }
+    return FilePath.withoutLinks(path) ?? path
+  }
+
   /// The path relative to the folder, the same from every working directory.
   func relative(_ path: String) -> String {
     path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.count + 1)) : path

@@ -538,9 +538,10 @@ extension TaskRunner {
     }
     var scope = item.scope
     scope.key = OutputPath.component(item.key)
+    let base = OutputPath(folder: manifest.folder)
     let path: String
     do {
-      path = try OutputPath(folder: manifest.folder).resolve(template.text(in: scope))
+      path = try base.resolve(template.text(in: scope))
     } catch let refused as OutputPath.Refused {
       throw TaskProblem("the snapshot cannot be kept there: \(refused.reason)")
     }
@@ -570,7 +571,7 @@ extension TaskRunner {
       }
       return
     }
-    try AtomicFile.write(value.jsonBytes(pretty: true) + [0x0A], to: path)
+    try AtomicFile.write(value.jsonBytes(pretty: true) + [0x0A], to: base.target(path))
   }
 
   private static func difference(_ old: JSONValue, new: JSONValue, path: String) -> String {

@@ -199,7 +199,7 @@ actor SinkStage {
       let kept = bookmarks.filter { name, bookmark in
         !names.contains(name) && operations.contains(bookmark.operation)
       }
-      try StateFile.save(kept.mapValues(\.value), over: state, to: file)
+      try StateFile.save(kept.mapValues(\.value), over: state, to: base.target(file))
       try ledger.end([file])
     }
     if isComplete { try saveSince(of: operations) }
