@@ -170,6 +170,17 @@ struct QueueTests {
     #expect(try queue.enqueue().added == 25)
   }
 
+  @Test("a run is the newest one, also if it begins after the clock of the database was set back")
+  func clockSetBack() throws {
+    let (bench, manifest) = try QueueBench.begun(3)
+    let queue = try BatchQueue(manifest)
+    let first = try queue.status().run
+    try bench.connection.run("UPDATE gq_run SET started_at = started_at + interval '1 day'")
+    #expect(try queue.initialize(beginsNew: true))
+    #expect(try queue.status().run != first)
+    #expect(try queue.enqueue().added == 3)
+  }
+
   @Test("a claim takes no more tasks than its limit, none that is not due, and none twice")
   func claims() throws {
     let (bench, manifest) = try QueueBench.begun(10)

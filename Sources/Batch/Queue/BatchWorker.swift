@@ -144,11 +144,14 @@ struct QueueRun: Sendable {
     return run
   }
 
+  /// Begins a run, which is the newest one also if the clock of the database was set back since the last one began.
   static func begin(_ manifest: Manifest, _ connection: PostgresConnection) throws {
     try connection.run(
       """
-      INSERT INTO gq_run (id, name, manifest, sha, begun, since)
-      VALUES ($1::uuid, $2, $3, $4, txid_current(), $5)
+      INSERT INTO gq_run (id, name, manifest, sha, begun, since, started_at)
+      SELECT $1::uuid, $2, $3, $4, txid_current(), $5,
+        greatest(clock_timestamp(), max(started_at) + interval '1 microsecond')
+      FROM gq_run WHERE name = $2
       """,
       .text(UUID().uuidString.lowercased()), .text(manifest.name), .text(manifest.file),
       .bytes(try manifest.digest()),
