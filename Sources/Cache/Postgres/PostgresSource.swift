@@ -142,8 +142,9 @@ final class PostgresSource: RecordSource {
     return "key >= \(literal(prefix)) AND key < \(literal(prefix.dropLast() + [last + 1]))"
   }
 
+  /// A key in a statement, without a backslash, whose meaning depends on `standard_conforming_strings`.
   private static func literal(_ key: [UInt8]) -> String {
-    "'\\x\(QuotedText.hexadecimal(key))'::bytea"
+    "decode('\(QuotedText.hexadecimal(key))', 'hex')"
   }
 
   /// Inserts a row with key, text, receive time and ages. The time also is the last use, so that the records that were

@@ -70,6 +70,18 @@ struct PostgresStoreTests {
     #expect(try await Self.read(1, from: second) == #"{"user":{"id":"1","name":"Eva"}}"#)
   }
 
+  @Test("housekeeping finds the keys of a prefix, whatever the database takes a backslash for")
+  func backslashes() async throws {
+    let url = try PostgresSchema.newForTest() + "%20-cstandard_conforming_strings%3Doff"
+    let store = try await Self.open(url)
+    try await Self.write(1, #""name":"Ada""#, to: store)
+    let garbage = HousekeepingTask.collectGarbage(rootsBefore: nil, keeping: [])
+    _ = try await store.run(garbage, RemovalProgress())
+    #expect(try await Self.read(1, from: store) == #"{"user":{"id":"1","name":"Ada"}}"#)
+    let users = HousekeepingTask.remove(try RecordSelection("User:*"))
+    #expect(try await store.run(users, RemovalProgress()).records == 1)
+  }
+
   @Test("what types a process met, another knows")
   func types() async throws {
     let url = try PostgresSchema.newForTest()
