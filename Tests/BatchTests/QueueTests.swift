@@ -32,6 +32,21 @@ struct QueueTests {
     #expect(lines.allSatisfy { $0["data"]?["user"]?["id"] == $0["key"] })
   }
 
+  @Test("a segment that is a pipe is refused by a merge, and is not read")
+  func pipe() async throws {
+    let (bench, manifest) = try QueueBench.begun(3)
+    try await bench.work(manifest, transport: ScriptedTransport { _ in .response() })
+    let segments = try FileManager.default.contentsOfDirectory(atPath: bench.location.file("out"))
+    #expect(segments.count == 1)
+    for name in segments {
+      let path = bench.location.file("out/\(name)")
+      try FileManager.default.removeItem(atPath: path)
+      #expect(mkfifo(path, 0o600) == 0)
+    }
+    let error = #expect(throws: StoppedByStorage.self) { try BatchQueue(manifest).merge() }
+    #expect(error?.message.contains("is not a regular file") == true)
+  }
+
   @Test("rows are in the table once, with the types of an existing table")
   func tables() async throws {
     let bench = try QueueBench()

@@ -59,7 +59,8 @@ final class FileSink {
 
   /// Throws if another run is writing the unfinished file.
   static func checkUnlocked(_ path: String) throws {
-    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    // Opening a pipe would wait for its writer.
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return }
     defer { Foundation.close(descriptor) }
     guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { throw isWritten(path) }
@@ -128,7 +129,8 @@ final class FileSink {
 
   /// Compares a file with what a journal recorded, without changing it.
   static func verify(_ path: String, _ recorded: SinkPosition) throws {
-    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    // Opening a pipe would wait for its writer.
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { throw Errno.last("cannot read \(path)") }
     defer { Foundation.close(descriptor) }
     _ = try verified(descriptor, candidate: path, recorded: recorded)
