@@ -96,7 +96,7 @@ final class Clients: Sendable {
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(GoAwayHandler(), position: .first)
         try channel.add(
-          ResponsePartHandler(), after: HTTP2FramePayloadToHTTP1ClientCodec.self)
+          ResponsePartHandler(isStream: true), after: HTTP2FramePayloadToHTTP1ClientCodec.self)
       }
     }
     let ownOfRoute = configuration.http1_1ConnectionDebugInitializer

@@ -11,6 +11,8 @@ import NIOHTTP2
 ///   is its last part (``BodyLoss``).
 /// - The client does not notice the end of a response that comes alone, while the request is still being sent, until
 ///   everything is sent. So an empty part precedes it, and the connection is closed.
+/// - Over HTTP/2, the client releases a request whose response has ended, and a later event that concerns the sending
+///   of this request stops the program. So the stream is closed at once, and the client gets no further event.
 final class ResponsePartHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias InboundOut = HTTPClientResponsePart
@@ -26,6 +28,8 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   /// The time for the reader of a response that came before the end of its request, until the connection is closed.
   private static let closingTime = TimeAmount.seconds(1)
 
+  /// Whether the handler is that of an HTTP/2 stream, which has one request.
+  private let isStream: Bool
   private var joined: ByteBuffer?
   /// Whether the client was given parts that it delivers at the end of reading.
   private var hasUndelivered = false
@@ -44,6 +48,10 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   private var number = 0
   /// Whether the request that is being sent was answered.
   private var isAnswered = false
+  /// Whether the client has released the request of a stream that was not sent completely.
+  private var isReleased = false
+
+  init(isStream: Bool = false) { self.isStream = isStream }
 
   /// Adds the handler to a connection over HTTP/1.1.
   static func add(to channel: any Channel) -> EventLoopFuture<Void> {
@@ -60,13 +68,16 @@ final class ResponsePartHandler: ChannelDuplexHandler {
       number += 1
     case .body(let part):
       bodyBytes += part.readableBytes
-      if hasLength, bodyBytes > Self.longBody { return note(context, data, promise: promise) }
+      if hasLength, isLong { return note(context, data, promise: promise) }
     case .end:
       isSending = false
-      if !hasLength, bodyBytes > Self.longBody { return note(context, data, promise: promise) }
+      if !hasLength, isLong { return note(context, data, promise: promise) }
     }
     context.write(data, promise: promise)
   }
+
+  /// Whether a response can arrive before the body is sent. The server of a stream decides when any of it is.
+  private var isLong: Bool { isStream || bodyBytes > Self.longBody }
 
   /// Writes a part of a long body, and notes when its bytes were sent. An end without bytes may be written later than the
   /// server can answer.
@@ -112,7 +123,9 @@ final class ResponsePartHandler: ChannelDuplexHandler {
       // A response that ends after the end of reading ends its connection, which still has bytes to send.
       if isCut { context.fireChannelReadComplete() }
       if isEarly || isCut { pass(wrapInboundOut(.body(ByteBuffer())), context) }
+      isReleased = isStream && (isEarly || isCut)
       pass(data, context)
+      if isReleased { return context.close(promise: nil) }
       if isEarly, number == self.number { closeSoon(context) }
     }
   }
@@ -125,13 +138,17 @@ final class ResponsePartHandler: ChannelDuplexHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     if !endBody(context, ChannelError.eof) { deliverAll(context) }
-    context.fireChannelInactive()
+    if !isReleased { context.fireChannelInactive() }
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if endBody(context, error) { return context.close(promise: nil) }
     deliverAll(context)
-    context.fireErrorCaught(error)
+    if !isReleased { context.fireErrorCaught(error) }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if !isReleased { context.fireChannelWritabilityChanged() }
   }
 
   private func pass(_ data: NIOAny, _ context: ChannelHandlerContext) {
@@ -155,7 +172,7 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   /// Ends the body of a response whose connection or stream has failed. Returns whether there was one.
   private func endBody(_ context: ChannelHandlerContext, _ error: any Error) -> Bool {
     guard isInBody else { return false }
-    (isInBody, hasLostBody) = (false, true)
+    (isInBody, hasLostBody, isReleased) = (false, true, isStream && isSending)
     deliver(context)
     // A body that ends after the end of reading ends the connection, which must not be used again.
     hasUndelivered = false

@@ -1,4 +1,6 @@
+import GQLRunCache
 import GQLRunJSON
+import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunTestSupport
@@ -268,6 +270,56 @@ struct HTTP2FaultTests {
       #expect(outcome.message.contains("violated HTTP/2: invalid status value"))
       #expect(await server.log.connections == 1)
     }
+  }
+
+  /// Sends a request of which the server reads the beginning only: it does not widen the window of the stream.
+  private func answerEarly(
+    _ answer: [UInt8], to run: @escaping @Sendable (Bench) async throws -> Outcome
+  ) async throws -> Outcome {
+    let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
+    let chain = Bench.fetching("tls: { ca_file: \(certificates.path("ca.pem")) }")
+    let script: [RawServer.Step] = [
+      .request, .request, .send(Self.settings), .bytes(1_000), .send(answer), .untilClosed,
+    ]
+    return try await RawServer.withServer([script], tls: tls) { server in
+      let url = "https://localhost:\(server.port)/graphql"
+      return try await Bench.with(chain, url: url) { try await run($0) }
+    }
+  }
+
+  private static func upload(_ bench: Bench) async throws -> Outcome {
+    let document = #"query User($file: Upload!) { user(id: "1", file: $file) { id name } }"#
+    let file = try Upload(bytes: [UInt8](repeating: 0, count: 1 << 20), fileName: "zeros.bin")
+    let operation = try PreparedOperation(document: Document(parsing: document), uploads: ["file"])
+    return await bench.outcome(of: GraphQLRequest(operation, uploads: ["file": file]))
+  }
+
+  @Test(arguments: [good, good + reset(0), good + goAway])
+  func `an answer over HTTP/2 before the end of the upload is the result`(
+    _ answer: [UInt8]
+  ) async throws {
+    let outcome = try await answerEarly(answer) { try await Self.upload($0) }
+    #expect(outcome.texts == [Bench.answered], "\(outcome.message)")
+  }
+
+  @Test func `an answer over HTTP/2 that is cut before the end of the upload is an error`()
+    async throws
+  {
+    let outcome = try await answerEarly(Self.goodPart + Self.reset(2)) {
+      try await Self.upload($0)
+    }
+    #expect(outcome.code == .truncatedResponse, "\(outcome.message)")
+  }
+
+  @Test func `a stream whose document the server does not read is closed with its answer`()
+    async throws
+  {
+    let outcome = try await answerEarly(Self.renamed) { bench in
+      await bench.run(Bench.rename) {
+        $0.extensions["text"] = .string(String(repeating: "x", count: 1 << 20))
+      }
+    }
+    #expect(outcome.error == nil, "\(outcome.message)")
   }
 
   @Test func `after a broken connection the next request uses a new one`() async throws {
