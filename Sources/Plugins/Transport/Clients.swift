@@ -29,6 +29,8 @@ final class Clients: Sendable {
   private let names = FieldNames()
   /// The most cached origins.
   private static let maxOrigins = 16
+  /// The longest time for a client to close its connections.
+  private static let shutdownTime = TimeAmount.seconds(2)
 
   /// - Parameters:
   ///   - meter: Counts bytes and connections.
@@ -128,6 +130,17 @@ final class Clients: Sendable {
       }
       return Array(state.clients.values)
     }
-    for client in open { try? await client.shutdown() }
+    for client in open { await Self.shutDown(client) }
+  }
+
+  /// Waits until a client has closed its connections, for a limited time: it does not close one on which the server
+  /// negotiated HTTP/2 and then sent no valid settings.
+  private static func shutDown(_ client: HTTPClient) async {
+    let loop = HTTPClient.defaultEventLoopGroup.any()
+    let over = loop.makePromise(of: Void.self)
+    let limit = loop.scheduleTask(in: shutdownTime) { over.succeed(()) }
+    client.shutdown { _ in over.succeed(()) }
+    try? await over.futureResult.get()
+    limit.cancel()
   }
 }

@@ -322,6 +322,28 @@ struct HTTP2FaultTests {
     #expect(outcome.error == nil, "\(outcome.message)")
   }
 
+  @Test func `the transport ends while a server has not sent the settings of HTTP/2`()
+    async throws
+  {
+    let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+    let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
+    let chain = Bench.fetching("tls: { ca_file: \(certificates.path("ca.pem")) }")
+    let script: [RawServer.Step] = [
+      .request, .request, .run { arrival.yield() }, .run { for await _ in ends {} },
+    ]
+    try await RawServer.withServer([script], tls: tls) { server in
+      let url = "https://localhost:\(server.port)/graphql"
+      try await Bench.with(chain, url: url) { bench in
+        let task = Task { await bench.run(policy: .networkOnly) }
+        for await _ in arrivals { break }
+        task.cancel()
+        #expect(await task.value.error is CancellationError)
+      }
+      end.finish()
+    }
+  }
+
   @Test func `after a broken connection the next request uses a new one`() async throws {
     let tls = try certificates.server(.good) { $0.applicationProtocols = ["h2"] }
     let ca = certificates.path("ca.pem")
