@@ -354,7 +354,7 @@ package final class IncrementalResponse {
     try add(found.anchors, areTooMany: found.areAnchorsTooMany)
     let merge = ResultMerge(keepsValues: !delta.errors.isEmpty)
     merged?.add(.init(path: path, text: found.result, content: .fields(merge)))
-    _ = try change(&whole) { (data) throws(CacheError) in
+    try changeWhole { (data) throws(CacheError) in
       merge.merge(try options.value(text), into: &data, at: path[...])
     }
     return DeliveredFragment(
@@ -370,7 +370,7 @@ package final class IncrementalResponse {
     try add(found.anchors, areTooMany: found.areAnchorsTooMany)
     merged?.add(.init(path: anchor.path, text: found.result, content: .elements))
     hasGrown = hasGrown || !anchor.parts.isEmpty
-    _ = try change(&whole) { (data) throws(CacheError) in
+    try changeWhole { (data) throws(CacheError) in
       ResultMerge.append(try options.value(text).arrayValue ?? [], to: &data, at: anchor.path[...])
     }
     return DeliveredFragment(
@@ -378,13 +378,13 @@ package final class IncrementalResponse {
       data: ResultBody(memory: found.result))
   }
 
-  /// Changes data without a copy of it; returns the result of `body`, or true if data is absent or null.
-  private func change(
-    _ data: inout JSONValue?, _ body: (inout JSONValue) throws(CacheError) -> Bool
-  ) throws(CacheError) -> Bool {
-    guard var value = data.take() else { return true }
-    defer { data = value }
-    return value.isNull ? true : try body(&value)
+  /// Changes the whole data without a copy of it, unless it is absent or null.
+  private func changeWhole(
+    _ body: (inout JSONValue) throws(CacheError) -> Void
+  ) throws(CacheError) {
+    guard var value = whole.take() else { return }
+    defer { whole = value }
+    if !value.isNull { try body(&value) }
   }
 
   private func add(_ found: [Anchor], areTooMany: Bool) throws(CacheError) {

@@ -114,9 +114,9 @@ final class MergeLog: Sendable {
     let options = JSONValue.ParsingOptions(limits: limits)
     guard !isNull, let new = try? JSONValue(parsing: change.text, options: options) else { return }
     switch change.content {
-    case .fields(let merge): _ = merge.merge(new, into: &data, at: change.path[...])
+    case .fields(let merge): merge.merge(new, into: &data, at: change.path[...])
     case .elements:
-      _ = ResultMerge.append(new.arrayValue ?? [], to: &data, at: change.path[...])
+      ResultMerge.append(new.arrayValue ?? [], to: &data, at: change.path[...])
     }
   }
 }
@@ -126,62 +126,50 @@ struct ResultMerge {
   /// Whether a null may be caused by an error; it then replaces no value.
   var keepsValues: Bool
 
-  /// Merges the new fields of the object at `path`.
-  ///
-  /// - Returns: Whether there is an object.
-  func merge(_ fields: JSONValue, into data: inout JSONValue, at path: ArraySlice<PathStep>) -> Bool
-  {
-    change(&data, path: path) { value in
-      guard case .object = value, case .object = fields else { return false }
+  /// Merges the new fields of the object at `path`, if there is one.
+  func merge(_ fields: JSONValue, into data: inout JSONValue, at path: ArraySlice<PathStep>) {
+    Self.change(&data, path: path) { value in
+      guard case .object = value, case .object = fields else { return }
       value.merge(fields, keepsValues: keepsValues)
-      return true
     }
   }
 
-  /// Appends elements to the list at `path`.
-  ///
-  /// - Returns: Whether there is a list.
+  /// Appends elements to the list at `path`, if there is one.
   static func append(
     _ elements: [JSONValue], to data: inout JSONValue, at path: ArraySlice<PathStep>
-  ) -> Bool {
-    ResultMerge(keepsValues: false).change(&data, path: path) { value in
-      guard case .array(var list) = value else { return false }
+  ) {
+    change(&data, path: path) { value in
+      guard case .array(var list) = value else { return }
       // Without a second reference, appending does not copy the list.
       value = .null
       list += elements
       value = .array(list)
-      return true
     }
   }
 
   // Each container is taken out of its parent while it changes: with a second reference, as in a tuple that is
   // matched, every part would copy the whole list.
 
-  private func change(
-    _ value: inout JSONValue, path: ArraySlice<PathStep>,
-    body: (inout JSONValue) -> Bool
-  ) -> Bool {
+  private static func change(
+    _ value: inout JSONValue, path: ArraySlice<PathStep>, body: (inout JSONValue) -> Void
+  ) {
     switch path.first {
-    case nil: return body(&value)
+    case nil: body(&value)
     case .field(let key)?:
-      guard case .object(var object) = value, var member = object[key] else { return false }
+      guard case .object(var object) = value, var member = object[key] else { return }
       value = .null
       object[key] = .null
-      defer {
-        object[key] = member
-        value = .object(object)
-      }
-      return change(&member, path: path.dropFirst(), body: body)
+      change(&member, path: path.dropFirst(), body: body)
+      object[key] = member
+      value = .object(object)
     case .element(let index)?:
-      guard case .array(var list) = value, list.indices.contains(index) else { return false }
+      guard case .array(var list) = value, list.indices.contains(index) else { return }
       value = .null
       var element = list[index]
       list[index] = .null
-      defer {
-        list[index] = element
-        value = .array(list)
-      }
-      return change(&element, path: path.dropFirst(), body: body)
+      change(&element, path: path.dropFirst(), body: body)
+      list[index] = element
+      value = .array(list)
     }
   }
 }
