@@ -45,7 +45,9 @@ struct Staging: ~Copyable {
     if stagedCount == Self.smallPatience { remember(1 << 13) }
     if stagedCount == Self.largePatience { remember(1 << 16) }
     if let index = table.find(key, hash: hash) {
-      if !table.text(at: index).equals(text) { join(index, text) }
+      if !table.text(at: index).equals(text), join(text, to: index, in: table) {
+        tentative.insert(index)
+      }
       return
     }
     table.insert(key, hash: hash, text: text, received: received)
@@ -60,13 +62,14 @@ struct Staging: ~Copyable {
     recentMask = UInt64(size - 1)
   }
 
+  /// Merges a text with that of a record; returns whether the record has got tentative nulls.
   @inline(never)
-  private mutating func join(_ index: Int, _ text: Bytes) {
+  private mutating func join(_ text: Bytes, to index: Int, in table: RecordTable) -> Bool {
     scratch.truncate(to: 0)
     var merge = Merge(nullsAreTentative: true, access: records)
-    guard merge.records(old: table.text(at: index), new: text, into: &scratch) else { return }
-    if merge.hasTentativeNulls { tentative.insert(index) }
+    guard merge.records(old: table.text(at: index), new: text, into: &scratch) else { return false }
     table.replace(at: index, text: scratch.all)
+    return merge.hasTentativeNulls
   }
 
   /// The staged records, with the segments of long lists.
@@ -81,16 +84,11 @@ struct Staging: ~Copyable {
   /// Keeps a root field that is not stored.
   mutating func keepRoot(key: Bytes, text: Bytes) {
     let hash = RecordTable.hash(key)
-    guard let index = unstoredRoots.find(key, hash: hash) else {
+    if let index = unstoredRoots.find(key, hash: hash) {
+      _ = join(text, to: index, in: unstoredRoots)
+    } else {
       unstoredRoots.insert(key, hash: hash, text: text)
-      return
     }
-    scratch.truncate(to: 0)
-    var merge = Merge(nullsAreTentative: true, access: records)
-    guard merge.records(old: unstoredRoots.text(at: index), new: text, into: &scratch) else {
-      return
-    }
-    unstoredRoots.replace(at: index, text: scratch.all)
   }
 
   /// Adds a segment of a long list and returns its name.
