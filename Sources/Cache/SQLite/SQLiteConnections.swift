@@ -21,7 +21,12 @@ final class SQLiteConnections: Sendable {
       readers = Readers(target, path: path, name: name, version: version)
     }
 
-    func checkName() throws { try SQLiteConnections.check(name, path) }
+    /// The writer, if the file can be written and still has its name.
+    func checkedWriter() throws -> DatabaseQueue {
+      guard let writer else { throw CacheError.readOnly(path) }
+      try SQLiteConnections.check(name, path)
+      return writer
+    }
 
     func close() throws {
       try readers.close()
@@ -160,7 +165,6 @@ final class SQLiteConnections: Sendable {
   /// Held while the connections are replaced.
   private let replacing = AsyncMutex()
   private let connect: @Sendable () throws -> Open
-  private let path: String
   private let lock: DatabaseLock?
 
   /// - Parameters:
@@ -169,7 +173,6 @@ final class SQLiteConnections: Sendable {
   init(
     _ target: String, path: String, version: Int, isWritable: Bool, lock: DatabaseLock?
   ) throws {
-    self.path = path
     self.lock = lock
     connect = { try Open(target, path: path, version: version, isWritable: isWritable) }
     state = Locked(State(open: try connect()))
@@ -236,11 +239,7 @@ final class SQLiteConnections: Sendable {
   func writeWithoutTransaction<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws -> Value {
-    try await noting { [path] open in
-      guard let writer = open.writer else { throw CacheError.readOnly(path) }
-      try open.checkName()
-      return try await writer.writeWithoutTransaction(body)
-    }
+    try await noting { try await $0.checkedWriter().writeWithoutTransaction(body) }
   }
 
   /// Runs `body` with the connection that writes, also if the task is cancelled.
@@ -251,9 +250,7 @@ final class SQLiteConnections: Sendable {
   func writeUninterrupted<Value: Sendable>(
     _ body: @escaping @Sendable (Database) -> Value
   ) async throws -> Value {
-    let open = try current()
-    guard let writer = open.writer else { throw CacheError.readOnly(path) }
-    try open.checkName()
+    let writer = try current().checkedWriter()
     return await withCheckedContinuation { continuation in
       writer.asyncWriteWithoutTransaction { continuation.resume(returning: body($0)) }
     }
