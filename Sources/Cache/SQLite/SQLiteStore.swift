@@ -364,14 +364,9 @@ extension SQLiteStore {
     // The log and the lock are beside the file that a link leads to.
     let name = FilePath.withoutLinks(path)
     let lock = try DatabaseLock(of: name ?? path)
-    let isAlone: Bool
-    switch lock?.tryLock(.presence, exclusively: true) {
-    case .locked: isAlone = true
-    default: isAlone = false
-    }
     var files = ["-wal", "-shm", ""].map { (name ?? path) + $0 }
     if let name, name != path { files.append(path) }
-    if isAlone, let lock {
+    if let lock, case .locked = lock.tryLock(.presence, exclusively: true) {
       files += [lock.path, SQLiteFile.replacement(of: name ?? path)]
     }
     for file in files where unlink(file) != 0 && errno != ENOENT {
