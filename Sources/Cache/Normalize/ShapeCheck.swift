@@ -22,9 +22,9 @@ final class ShapeCheck: JSONEventReceiver {
   private struct Field {
     var type: TypeReference
     var sets: [Int]
-    /// The index among the required fields, or -1 if fragments decide and the type is unknown.
-    var number: Int
     var isTypename: Bool
+    /// Whether the response must have it; not if fragments decide and the type is unknown.
+    var isRequired = false
   }
 
   /// The fields of objects of one type under one selection.
@@ -289,15 +289,15 @@ final class ShapeCheck: JSONEventReceiver {
       let name = contribution.responseKey
       if shape.fields[name] == nil {
         shape.fields[name] = Field(
-          type: type, sets: [], number: -1, isTypename: contribution.fieldName == "__typename")
+          type: type, sets: [], isTypename: contribution.fieldName == "__typename")
       }
       if let child = contribution.childSet { shape.fields[name]?.sets.append(child) }
       // A field that only the cache adds may be missing if the response was fetched without it.
       // Deferred fields arrive later, in parts that are not checked.
       if isCertain, !contribution.isAdded, plan.deliveries.isEmpty,
-        shape.fields[name]?.number == -1
+        shape.fields[name]?.isRequired == false
       {
-        shape.fields[name]?.number = shape.required.count
+        shape.fields[name]?.isRequired = true
         shape.required.append(name)
       }
     }
