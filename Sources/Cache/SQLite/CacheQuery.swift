@@ -149,8 +149,7 @@ public final class CacheQuery {
       let error = error(code, database: database, path: path, action: "prepare the query for")
       throw error.code == .damagedDatabase
         ? error
-        : refused(
-          sqlite3_errmsg(database), code: code, sql: sql, offset: sqlite3_error_offset(database))
+        : refused(sqlite3_errmsg(database), code: code, offset: sqlite3_error_offset(database))
     }
     guard let statement else {
       throw CacheError(
@@ -176,7 +175,7 @@ public final class CacheQuery {
   }
 
   private static func refused(
-    _ message: UnsafePointer<CChar>?, code: Int32, sql: String, offset: Int32
+    _ message: UnsafePointer<CChar>?, code: Int32, offset: Int32
   ) -> CacheError {
     let reason = message.map { String(cString: $0) } ?? "SQLite error \(code)"
     if code & 0xff == SQLITE_AUTH || reason.hasPrefix("not authorized") {
