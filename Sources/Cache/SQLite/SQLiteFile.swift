@@ -183,7 +183,6 @@ enum SQLiteFile {
           .storage,
           "the file system failed or a size limit was reached (\(message)); \(state)"
         )
-      case .SQLITE_INTERRUPT: (.cancelled, "the task was cancelled")
       case .SQLITE_READONLY, .SQLITE_PERM:
         (.readOnly, "the file or its directory can only be read (\(message))")
       default: (.storage, message)
