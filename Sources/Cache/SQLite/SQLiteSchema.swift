@@ -218,15 +218,11 @@ enum SQLiteText {
   static func step(_ statement: OpaquePointer) throws -> Bool {
     let code = sqlite3_step(statement)
     if code == SQLITE_ROW { return true }
-    guard code == SQLITE_DONE else { throw failure(of: statement, code) }
+    guard code == SQLITE_DONE else { throw failure(sqlite3_db_handle(statement), code) }
     return false
   }
 
   @inline(never)
-  private static func failure(of statement: OpaquePointer, _ code: Int32) -> DatabaseError {
-    failure(sqlite3_db_handle(statement), code)
-  }
-
   private static func failure(_ database: OpaquePointer?, _ code: Int32) -> DatabaseError {
     DatabaseError(
       resultCode: ResultCode(rawValue: code),
