@@ -41,22 +41,20 @@ package struct RecordTimes: Equatable, Sendable {
   }
 
   /// The times with those of some fields of the record `text` replaced.
-  func replacing(_ other: [(key: [UInt8], time: UInt32)], in text: Bytes) -> RecordTimes {
-    let replaced = Dictionary(other.map { ($0.key, $0.time) }) { first, _ in first }
-    return withFields { time in
-      var fields: [(key: Bytes, time: UInt32)] = []
-      var cursor = FieldCursor(text)
-      while let field = cursor.next() {
-        let key = text[field.key]
-        let other = replaced.isEmpty ? nil : replaced[key.array]
-        fields.append((key, other ?? time(key)))
-      }
-      return RecordTimes(fields, default: received)
-    }
-  }
-
   func replacing(_ other: [(key: [UInt8], time: UInt32)], in text: [UInt8]) -> RecordTimes {
-    text.withBytes { replacing(other, in: $0) }
+    let replaced = Dictionary(other.map { ($0.key, $0.time) }) { first, _ in first }
+    return text.withBytes { text in
+      withFields { time in
+        var fields: [(key: Bytes, time: UInt32)] = []
+        var cursor = FieldCursor(text)
+        while let field = cursor.next() {
+          let key = text[field.key]
+          let other = replaced.isEmpty ? nil : replaced[key.array]
+          fields.append((key, other ?? time(key)))
+        }
+        return RecordTimes(fields, default: received)
+      }
+    }
   }
 
   /// The times of a record after the pages among `before` were joined with their lists: a list that
