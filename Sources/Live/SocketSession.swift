@@ -171,7 +171,7 @@ extension SocketSession {
     if isOpen, subprotocol == .legacy {
       actions.append(.send(Self.message("connection_terminate")))
     }
-    return actions + close(SocketClose(SocketClose.OwnCode.normal, "", isOwn: true))
+    return actions + close(SocketClose.OwnCode.normal, "")
   }
 
   /// Notes whether the owner reads from the connection: a pong that is not read is not late.
@@ -192,12 +192,10 @@ extension SocketSession {
   package mutating func check(at now: Duration) -> [Action] {
     guard !isOver else { return [] }
     if let acknowledgementDue, acknowledgementDue <= now {
-      return close(
-        SocketClose(
-          SocketClose.OwnCode.noAcknowledgement, "Connection acknowledgement timeout", isOwn: true))
+      return close(SocketClose.OwnCode.noAcknowledgement, "Connection acknowledgement timeout")
     }
     if let pongDue, pongDue <= now, !isPaused {
-      return close(SocketClose(SocketClose.OwnCode.noPong, "Terminated", isOwn: true))
+      return close(SocketClose.OwnCode.noPong, "Terminated")
     }
     if let idleDue, idleDue <= now { return shutDown() }
     guard let pingDue, pingDue <= now else { return [] }
@@ -216,9 +214,9 @@ extension SocketSession {
     if count == 0 { idleDue = now + durations.idle }
   }
 
-  private mutating func close(_ close: SocketClose) -> [Action] {
+  private mutating func close(_ code: Int, _ reason: String) -> [Action] {
     closed()
-    return [.close(close)]
+    return [.close(SocketClose(code, reason, isOwn: true))]
   }
 
   private static func message(
@@ -245,8 +243,7 @@ extension SocketSession {
   ) -> Received {
     guard !isOver else { return .actions([]) }
     guard (try? UTF8Span(validating: text.bindMemory(to: UInt8.self).span)) != nil else {
-      return .actions(
-        close(SocketClose(SocketClose.OwnCode.invalidText, "Text is not UTF-8", isOwn: true)))
+      return .actions(close(SocketClose.OwnCode.invalidText, "Text is not UTF-8"))
     }
     do throws(StreamError) {
       let message = try SocketMessage(text)
@@ -265,7 +262,7 @@ extension SocketSession {
   }
 
   private mutating func badResponse(_ reason: String) -> [Action] {
-    close(SocketClose(SocketClose.OwnCode.badResponse, "Bad response: \(reason)", isOwn: true))
+    close(SocketClose.OwnCode.badResponse, "Bad response: \(reason)")
   }
 
   private mutating func actions(
