@@ -138,7 +138,7 @@ extension SocketSession {
   /// - Parameters:
   ///   - id: A number that no other operation of the connection has or had.
   ///   - payload: The request, a JSON object.
-  package mutating func begin(_ id: Int, _ payload: [UInt8], at now: Duration) -> [Action] {
+  package mutating func begin(_ id: Int, _ payload: [UInt8]) -> [Action] {
     guard !isOver else { return [] }
     idleDue = nil
     guard isOpen else {

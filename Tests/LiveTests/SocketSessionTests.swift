@@ -35,7 +35,7 @@ private struct Peer {
   mutating func receive(_ text: String) -> [SocketSession.Action] { receive(Array(text.utf8)) }
 
   mutating func begin(_ id: Int) -> [SocketSession.Action] {
-    session.begin(id, Array(#"{"query":"{a}"}"#.utf8), at: now)
+    session.begin(id, Array(#"{"query":"{a}"}"#.utf8))
   }
 
   mutating func check(at seconds: Double) -> [SocketSession.Action] {

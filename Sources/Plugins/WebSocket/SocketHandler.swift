@@ -105,7 +105,7 @@ extension SocketHandler {
     lastID += 1
     operations[lastID] = operation
     operation.setID(lastID)
-    perform(session.begin(lastID, payload, at: clock.now()))
+    perform(session.begin(lastID, payload))
     // Its time may be over already, before there was a number to end it by.
     if operation.hasEnded { end(operation) }
   }

@@ -161,7 +161,7 @@ private func runSession(_ bytes: [UInt8], _ decision: UInt8) throws {
   var session = SocketSession(parameters: nil, durations: .init(idle: .seconds(1)))
   var now = Duration.zero
   _ = session.opened(decision % 2 == 0 ? .transport : .legacy, at: now)
-  for id in 1...2 { _ = session.begin(id, Array("{}".utf8), at: now) }
+  for id in 1...2 { _ = session.begin(id, Array("{}".utf8)) }
   for message in bytes.split(separator: 0x0A, maxSplits: 20, omittingEmptySubsequences: false) {
     let received = Array(message).withUnsafeBytes { session.received($0, at: now) }
     if case .result(let id, let payload) = received {
