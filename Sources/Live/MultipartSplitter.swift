@@ -27,7 +27,6 @@ package struct MultipartSplitter: StreamSplitter {
   /// The number of bytes of the delimiter that were found.
   private var matched = 1
   private var fieldBytes = 0
-  private var hasEnded = false
 
   /// - Parameter boundary: The parameter `boundary` of the content type.
   package init(boundary: String) {
@@ -87,7 +86,7 @@ package struct MultipartSplitter: StreamSplitter {
   }
 
   package mutating func finish() throws(StreamError) {
-    guard !hasEnded else { return }
+    if case .epilogue = state { return }
     throw StreamError(.truncated, "the response ended without its last boundary")
   }
 
@@ -125,7 +124,6 @@ package struct MultipartSplitter: StreamSplitter {
         return nil
       }
       state = .epilogue
-      hasEnded = true
       return .complete
     }
     state = .padding
