@@ -72,7 +72,11 @@ package enum SystemIO {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError("read", path: path) }
     defer { close(descriptor) }
-    return try readAll(descriptor, path: path, limit: limit)
+    let (bytes, code) = pieces(of: descriptor, limit: limit)
+    guard code == 0, bytes.count <= limit else {
+      throw SystemError("read", path: path, code: code == 0 ? EFBIG : code)
+    }
+    return bytes
   }
 
   /// The bytes of a file, or `nil` if it does not exist.
@@ -127,19 +131,6 @@ package enum SystemIO {
     let (bytes, code) = pieces(of: descriptor, limit: count - 1)
     guard code == 0 else { throw SystemError("read", path: path, code: code) }
     return Array(bytes.prefix(count))
-  }
-
-  /// The bytes up to the end of the file; more than `limit` are an error.
-  ///
-  /// - Parameter path: The path of the file, for messages.
-  package static func readAll(
-    _ descriptor: Int32, path: String, limit: Int
-  ) throws(SystemError) -> [UInt8] {
-    let (bytes, code) = pieces(of: descriptor, limit: limit)
-    guard code == 0, bytes.count <= limit else {
-      throw SystemError("read", path: path, code: code == 0 ? EFBIG : code)
-    }
-    return bytes
   }
 
   /// The bytes of a descriptor up to their end, or up to the piece with which they are more than `limit`; and the code
