@@ -38,6 +38,11 @@ package enum FilePath {
     status(of: path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
   }
 
+  /// Whether `path` is a pipe, or a link to one.
+  package static func isPipe(_ path: String) -> Bool {
+    status(of: path).map { $0.st_mode & S_IFMT == S_IFIFO } ?? false
+  }
+
   /// The status of a file, or of the one that a link leads to; `nil` if there is none.
   package static func status(of path: String) -> stat? {
     var status = stat()

@@ -65,6 +65,21 @@ package enum SystemIO {
     bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
   }
 
+  /// Writes bytes into a named pipe, and waits neither for a reader nor for space in the pipe.
+  ///
+  /// - Throws: An error with the code `ENXIO` or `EPIPE` if no program reads the pipe, and `EAGAIN` if it has too little
+  ///   space for all bytes.
+  package static func writeWithoutWaiting(
+    _ bytes: [UInt8], toPipe path: String
+  ) throws(SystemError) {
+    let descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError("write", path: path) }
+    defer { close(descriptor) }
+    let count = write(descriptor, bytes, bytes.count)
+    guard count >= 0 else { throw SystemError("write", path: path) }
+    guard count == bytes.count else { throw SystemError("write", path: path, code: EAGAIN) }
+  }
+
   /// The bytes of a file.
   ///
   /// - Parameter limit: The largest size; a larger file is an error.

@@ -1,3 +1,4 @@
+import Foundation
 import GQLRunPipeline
 import GQLRunSupport
 
@@ -169,12 +170,25 @@ struct TelemetryExport: Sendable {
 
   private func writeFile() async {
     guard let file = options.metricsFile, let registry else { return }
-    let text = await registry.prometheusText()
+    let text = Array(await registry.prometheusText().utf8)
     do {
-      // Not private: the collector has another user.
-      try OutputFile.write(Array(text.utf8), to: file, replacing: MetricsOptions.form)
+      if FilePath.isPipe(file) {
+        try SystemIO.writeWithoutWaiting(text, toPipe: file)
+      } else {
+        // Not private: the collector has another user.
+        try OutputFile.write(text, to: file, replacing: MetricsOptions.form)
+      }
     } catch {
-      warnings.first("the metrics are not written: \(Failure(describing: error).message)")
+      warnings.first("the metrics are not written: \(Self.reason(error, of: file))")
+    }
+  }
+
+  /// Why the metrics file cannot be written.
+  private static func reason(_ error: any Error, of file: String) -> String {
+    switch (error as? SystemError)?.code ?? 0 {
+    case ENXIO, EPIPE: "\(file) is a pipe that no program reads"
+    case EAGAIN: "\(file) is a pipe whose reader is too slow"
+    default: Failure(describing: error).message
     }
   }
 

@@ -282,12 +282,35 @@ struct TelemetryExportTests {
       }
       #expect(bench.warnings.all == [])
     }
-    var bytes = [UInt8](repeating: 0, count: 4096)
+    var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = read(reader, &bytes, bytes.count)
     let end = "gqlrun_batch_requests_limit 7.0\n"
     #expect(String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).hasSuffix(end))
     #expect(try folder.text("target").hasSuffix(end))
     #expect(try folder.text("link") == folder.text("target"))
+  }
+
+  @Test("a pipe that is not read delays nothing, and is one warning")
+  func unreadPipe() async throws {
+    let folder = try Folder()
+    let path = folder.file("pipe")
+    #expect(mkfifo(path, 0o600) == 0)
+    for reason in ["that no program reads", "whose reader is too slow"] {
+      let reader = reason.hasPrefix("whose") ? open(path, O_RDWR | O_NONBLOCK) : -1
+      let filling = [UInt8](repeating: 0, count: 4096)
+      while reader >= 0, write(reader, filling, filling.count) > 0 {}
+      var bench = Bench()
+      bench.variables = [:]
+      try await bench.run(Collector(.status(200)), with: ["--metrics-file", path]) { telemetry in
+        let registry = try #require(telemetry?.registry)
+        registry.set("gqlrun.batch.requests.limit", 7)
+        await bench.clock.sleepers(1)
+        bench.clock.advance(by: .seconds(15))
+      }
+      #expect(
+        bench.warnings.all == ["the metrics are not written: \(path) is a pipe \(reason)"])
+      if reader >= 0 { close(reader) }
+    }
   }
 
   @Test("a file of another kind is not replaced")
