@@ -67,8 +67,11 @@ extension ParsableArguments {
   func requireDifferentFiles(_ outputs: [(option: String, path: String?)]) throws {
     var options: [String: String] = [:]
     for (option, path) in outputs {
-      guard let path, !path.hasPrefix("/dev/") else { continue }
-      if let other = options.updateValue(option, forKey: path) {
+      guard let path else { continue }
+      // `-` is standard output.
+      let file = path == "-" ? path : FilePath.real(path)
+      guard !path.hasPrefix("/dev/"), !file.hasPrefix("/dev/") else { continue }
+      if let other = options.updateValue(option, forKey: file) {
         throw ValidationError("\(other) and \(option) name one file, \(path); name two")
       }
     }
