@@ -22,7 +22,7 @@ struct OperationsCommand: AsyncParsableCommand {
   struct TextOptions: ParsableArguments {
     @Option(
       help: ArgumentHelp(
-        "Key fields of a type, instead of id. May be repeated.",
+        "Key fields of a type, instead of id. May be repeated, once for each type.",
         valueName: "Type=field,field"))
     var keys: [String] = []
 

@@ -153,11 +153,11 @@ enum SchemaFile {
 extension KeyRules {
   /// Adds the values of `--keys`.
   mutating func add(flags: [String]) throws {
-    var named: Set<String> = []
+    var named: [String: String] = [:]
     for flag in flags {
       do { try add(rule: flag) } catch { throw Failure(.usage, "--keys: \(error)") }
       let type = String(flag.prefix { $0 != "=" })
-      guard named.insert(type).inserted else {
+      if let earlier = named.updateValue(flag, forKey: type), earlier != flag {
         throw Failure(
           .usage,
           "--keys names the key fields of \(type) twice; write them once, as --keys \(type)=field,field"

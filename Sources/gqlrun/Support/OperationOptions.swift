@@ -33,7 +33,7 @@ struct OperationOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Key fields of a type, instead of id. May be repeated.",
+      "Key fields of a type, instead of id. May be repeated, once for each type.",
       valueName: "Type=field,field"))
   var keys: [String] = []
 
