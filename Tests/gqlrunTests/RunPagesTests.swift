@@ -398,6 +398,14 @@ struct RunPagesTests {
     #expect(found.error?.message.contains(message) == true, "\(found.error as Any)")
   }
 
+  @Test("a first page without data and without an error is the result")
+  func firstPage() async throws {
+    let found = try await follow("query($a: String) { list(after: $a) \(Self.page) }") { _ in
+      #"{"data":null}"#
+    }
+    #expect(found.pages == [.null] && found.error == nil, "\(found)")
+  }
+
   @Test(
     "the first page of a connection that may have more is an error after the result",
     arguments: [

@@ -186,8 +186,8 @@ struct RunPages: AsyncSequence, AsyncIteratorProtocol {
     if let failure { throw failure }
     guard let last, let operation = request.operation else { return nil }
     guard let data = last.data.unlessNull else {
-      // The errors of a result are reported, and decide about the exit code.
-      guard last.errors.isEmpty else { return nil }
+      // The errors of a result are reported, and decide about the exit code. A first page is what the server answered.
+      guard last.errors.isEmpty, count > 1 else { return nil }
       throw gqlrun.Failure(
         .failed,
         "the result is incomplete: page \(count) has no data and no error; run the command again")
