@@ -151,6 +151,10 @@ struct QueueLimitsTests {
     worker.budget.note(
       report, .shopify, of: RequestBudget.Ticket(label: "a"), now: now, time: 1_000_000_000)
     #expect(try await worker.points.take(1) == Duration.seconds(2))
+    // A worker of an earlier version stored the rate as the server reported it.
+    try bench.connection.run("UPDATE gq_budget SET per_second = \(rate)")
+    let other = points(bench, try bench.worker(manifest))
+    #expect(try await other.points.take(1) == Duration.seconds(2))
   }
 
   @Test("times of the database without an end are long delays")

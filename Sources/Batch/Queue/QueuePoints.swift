@@ -182,7 +182,7 @@ final class QueuePoints: Sendable {
     let rows = try connection.run(
       """
       SELECT CASE
-          WHEN b.per_second IS NOT NULL THEN least(b.most, b.points + b.per_second
+          WHEN b.per_second IS NOT NULL THEN least(b.most, b.points + greatest(b.per_second, $6)
             * extract(epoch FROM clock_timestamp() - b.reported_at)::float8)
           WHEN b.resets_at > clock_timestamp() THEN b.points
           ELSE b.most END - $3 - $4 * coalesce(b.most, 0) - coalesce((
@@ -193,7 +193,7 @@ final class QueuePoints: Sendable {
         coalesce(extract(epoch FROM b.resets_at - clock_timestamp())::float8, 0)
       FROM gq_budget b WHERE b.credential = $1
       """, .text(credential), .text(worker), .double(held), .double(reserve),
-      .double(Double(QueueReaper.longestAge)))
+      .double(Double(QueueReaper.longestAge)), .double(Self.slowest))
     func number(_ column: Int) -> Double? {
       rows.isNull(0, column) ? nil : rows.double(0, column)
     }
