@@ -204,9 +204,10 @@ package enum ErrorWords {
   package static func text(_ error: any Error) -> String {
     let isCase = Mirror(reflecting: error).displayStyle == .enum
     let name = isCase ? "\(error)" : "\(type(of: error))"
-    let last = name.prefix { $0 != "(" }.split(separator: ".").last ?? ""
+    let head = name.prefix { $0 != "(" }
     // A description of the library, which is in words already.
-    guard !last.contains(" ") else { return last.trimmingEnds() }
+    guard !head.contains(" ") else { return head.trimmingEnds() }
+    let last = head.split(separator: ".").last ?? ""
     return last.reduce(into: "") { words, character in
       if character.isUppercase, let before = words.last, before.isLowercase { words.append(" ") }
       words += character.lowercased()

@@ -93,10 +93,14 @@ struct TextTests {
   }
 
   private enum DescribedFault: Error, CustomDebugStringConvertible {
-    case invalidVersion, unknown
+    case invalidVersion, oldVersion, unknown
 
     var debugDescription: String {
-      self == .unknown ? "unknown (parser error)" : "invalid HTTP version"
+      switch self {
+      case .invalidVersion: "invalid HTTP version"
+      case .oldVersion: "HTTP/1.1 required"
+      case .unknown: "unknown (parser error)"
+      }
     }
   }
 
@@ -109,6 +113,7 @@ struct TextTests {
     #expect(ErrorWords.text(Fault.invalidHeaderToken) == "invalid header token")
     #expect(ErrorWords.text(Fault.unknown(host: "a")) == "unknown")
     #expect(ErrorWords.text(DescribedFault.invalidVersion) == "invalid HTTP version")
+    #expect(ErrorWords.text(DescribedFault.oldVersion) == "HTTP/1.1 required")
     #expect(ErrorWords.text(DescribedFault.unknown) == "unknown")
     #expect(ErrorWords.text(ExcessiveFrames()) == "excessive frames")
   }
