@@ -30,6 +30,19 @@ struct PickerTests {
     }
   }
 
+  @Test("a text that does not fit the path is found, also behind an empty object")
+  func mismatchBehindEmptyObject() throws {
+    let path = try #require(ResultPath("list[*].name"))
+    for text in [#"{"list":["x"]}"#, #"{"list":[{},"x"]}"#] {
+      let data = Pieces(bytes: Array(text.utf8), size: 1)
+      let mismatch = try data.forEachValue(at: path) { _ in }
+      #expect(mismatch != nil, "\(text)")
+    }
+    let data = Pieces(bytes: Array(#"{"list":[{},{"name":"x"}]}"#.utf8), size: 1)
+    let mismatch = try data.forEachValue(at: path) { _ in }
+    #expect(mismatch == nil)
+  }
+
   @Test(
     "without a path the whole is picked", arguments: ["{\"a\":[1]}", "5", "\"x\"", "[]", "true"])
   func whole(text: String) throws {

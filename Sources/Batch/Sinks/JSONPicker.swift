@@ -105,6 +105,8 @@ struct JSONPicker {
         isList.removeLast()
         location.removeLast()
         isMatch = false
+        // An empty object ends without a key.
+        expectsKey = false
       }
       if pickDepth == depth { try end(body) }
     case UInt8(ascii: ",") where pickDepth < 0 && depth == onPath && depth > 0:
