@@ -410,7 +410,7 @@ struct QueueTests {
     #expect(report["tasks"]?["done"]?.intValue == 1)
     let record = try bench.claim(1, bench.worker(manifest)).first?.record
     #expect(record?.bytes == 1 << 40 && record?.ended == 1e12)
-    #expect(record?.milliseconds.isNaN == false)
+    #expect(record?.milliseconds == -1e12)
   }
 
   @Test("the status counts the failed tasks that are incomplete, as that of a journal does")

@@ -257,7 +257,7 @@ extension GRDB.Row {
   /// A count within the limits of those of a journal.
   static func limited(_ count: Int) -> Int { Swift.min(Swift.max(count, 0), 1 << 40) }
 
-  /// A time within the limits of those of a journal.
+  /// A time within the limits of those of a journal; one that is not a number is the lower limit.
   static func limited(_ time: Double) -> Double { Swift.min(Swift.max(-1e12, time), 1e12) }
 }
 
