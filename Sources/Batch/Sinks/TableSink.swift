@@ -317,7 +317,9 @@ final class TableSink {
     if !isOfRun {
       guard let next = try marker.next(db) else {
         throw StoppedByStorage(
-          message: "cannot write \(file.path): `\(table)` has a row with the highest row id")
+          message:
+            "cannot write \(file.path): `\(table)` has a row with the highest row id; write to another database, or "
+            + "give that row a lower id")
       }
       values.append(.integer(next))
     }
