@@ -65,7 +65,8 @@ struct ProfileCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Store to measure. May be repeated, to compare. Uses new files in the folder of PATH, and "
-        + "deletes them. Default: memory.", valueName: "memory|sqlite[:PATH]"))
+        + "deletes them. Not with --rate, --stages, --concurrency or --subscribe. Default: memory.",
+      valueName: "memory|sqlite[:PATH]"))
   var store: [ProfileStore] = []
   @Option(help: "Number of measured runs of each store and baseline.")
   var runs = 5

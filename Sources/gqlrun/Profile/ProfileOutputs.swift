@@ -16,9 +16,14 @@ struct ProfileOutputs: ParsableArguments {
   @Option(help: ArgumentHelp("HTML report to write, with plots.", valueName: "file"))
   var html: String?
   @Option(
-    help: ArgumentHelp("Trace to write, for Perfetto and chrome://tracing.", valueName: "file"))
+    help: ArgumentHelp(
+      "Trace to write, for Perfetto and chrome://tracing; not with --rate, --stages, --concurrency or --subscribe.",
+      valueName: "file"))
   var trace: String?
-  @Option(help: ArgumentHelp("Folded stacks to write, for flame graph viewers.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "Folded stacks to write, for flame graph viewers; not with --rate, --stages, --concurrency or --subscribe.",
+      valueName: "file"))
   var folded: String?
   @Option(help: ArgumentHelp("Prometheus metrics to write.", valueName: "file"))
   var prometheus: String?
