@@ -63,8 +63,9 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var pageOptions: PageOptions
 
   @Flag(
-    help: "Validate the response against the schema: a null or a value that it forbids is an error."
-  )
+    help: ArgumentHelp(
+      "Validate the response against the schema: a null or a value that it forbids is an error. Needs a schema."
+    ))
   var checkShape = false
 
   @Flag(

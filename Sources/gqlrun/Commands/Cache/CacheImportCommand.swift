@@ -30,8 +30,9 @@ struct CacheImportCommand: AsyncParsableCommand {
       "How to store nulls that result from GraphQL errors.", valueName: "policy"))
   var onErrors = ErrorPolicy.skipErrored
   @Flag(
-    help: "Validate the response against the schema: a null or a value that it forbids is an error."
-  )
+    help: ArgumentHelp(
+      "Validate the response against the schema: a null or a value that it forbids is an error. Needs a schema."
+    ))
   var checkShape = false
   @Option(
     help: ArgumentHelp(
