@@ -178,7 +178,7 @@ enum SwiftNames {
 
   /// Whether a text is a type of values: `Money`, `Shop.Money?`, `[Int]`, `[String: Tagged<Shop, Int>]`.
   ///
-  /// A text of more than ``maxTypeLength`` bytes is none: it may have more brackets in each other than the stack has room for.
+  /// A text of more than ``maxTypeLength`` bytes is none: it may have more nested brackets than the stack has room for.
   static func isType(_ text: String) -> Bool {
     guard text.utf8.count <= maxTypeLength else { return false }
     let text = text.trimmingPrefix(while: \.isWhitespace)

@@ -154,7 +154,7 @@ struct KeywordTests {
     #expect(SwiftNames.isType(text) == isType)
   }
 
-  @Test("a text with more brackets in each other than the stack has room for is no type")
+  @Test("a text with more nested brackets than the stack has room for is no type")
   func nestedType() {
     let start = String(repeating: "[", count: 50_000)
     let end = String(repeating: "]", count: 50_000)
