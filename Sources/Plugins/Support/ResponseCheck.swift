@@ -141,8 +141,11 @@ extension ChainError {
   var showsExecution: Bool {
     guard let prefix = http?.bodyPrefix else { return false }
     if let body = try? JSONValue(parsing: prefix) {
-      if let data = body["data"], data != .null { return true }
-      return GraphQLError.all(in: body).contains { $0.path != nil }
+      // The response to an HTTP batch is an array.
+      return (body.arrayValue ?? [body]).contains { response in
+        if let data = response["data"], data != .null { return true }
+        return GraphQLError.all(in: response).contains { $0.path != nil }
+      }
     }
     // A long body was cut. Quotation marks in texts are escaped, so that this finds members only.
     let text = String(decoding: prefix, as: UTF8.self).filter { !$0.isWhitespace }

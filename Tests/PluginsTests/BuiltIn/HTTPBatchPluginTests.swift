@@ -275,10 +275,10 @@ import Testing
 
   /// Runs two mutations that may share a request.
   private func runMutations(
-    _ network: ArrayNetwork, afterQueries: Bool = false,
+    _ network: ArrayNetwork, afterQueries: Bool = false, before: String = "",
     body: @Sendable ([Outcome]) async throws -> Void
   ) async throws {
-    try await with(max: "2, mutations: true", network) { bench in
+    try await with(max: "2, mutations: true", network, before: before) { bench in
       for type in afterQueries ? ["query", "mutation"] : ["mutation"] {
         async let first = bench.outcome(of: try Self.request(0, type))
         async let second = bench.outcome(of: try Self.request(1, type))
@@ -311,6 +311,23 @@ import Testing
         #expect(outcome.failure?.leavesOutcomeUnknown == true, "\(outcome)")
         #expect(outcome.message.contains("whether it executed them is not known"), "\(outcome)")
       }
+    }
+    #expect(await network.sizes == [2, 2])
+  }
+
+  @Test(arguments: [
+    #"[{"data":{"user":null}}]"#, #"[{"errors":[{"message":"no","path":["user"]}]}]"#,
+  ])
+  func `a refused token does not repeat mutations if an array of another length has results`(
+    _ body: String
+  ) async throws {
+    let network = ArrayNetwork(refusal: 401, refusedFrom: 1, refusalBody: body)
+    let refresh =
+      "- max-retry: { backoff: { base: 0s } }\n"
+      + #"- token-refresh: { command: "echo x >> ${env:DIR}/count; wc -l < ${env:DIR}/count" }"#
+      + "\n"
+    try await runMutations(network, afterQueries: true, before: refresh) { outcomes in
+      #expect(outcomes.map { $0.failure?.http?.status } == [401, 401], "\(outcomes)")
     }
     #expect(await network.sizes == [2, 2])
   }
