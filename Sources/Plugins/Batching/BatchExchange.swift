@@ -161,8 +161,8 @@ struct BatchExchange: Sendable {
   private func refuse(_ response: HTTPResponseMessage, _ beginning: [UInt8]) async throws {
     let status = response.head.status.code
     let (isRefusal, isSuccess) = (Self.isRefusal(status), (200..<300).contains(status))
-    var bytes = beginning
-    let room = Self.maxRefusedBytes - beginning.count
+    var bytes = Array(beginning.prefix(Self.maxRefusedBytes))
+    let room = Self.maxRefusedBytes - bytes.count
     if room > 0, isSuccess, !response.isStream {
       // If it ends too early, the operations have no part of it.
       bytes += (try? await response.body.prefix(room)) ?? []
