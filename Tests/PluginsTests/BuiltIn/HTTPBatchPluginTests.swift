@@ -164,11 +164,20 @@ import Testing
     }
   }
 
-  @Test(arguments: [200, 400, 405, 413, 415, 422, 501])
+  static let noArrays = #"{"errors":[{"message":"no arrays here"}]}"#
+  static let noArraysInArray = "[\(noArrays)]"
+
+  @Test(
+    arguments: [
+      (200, noArrays), (400, noArrays), (405, noArrays), (413, noArrays), (415, noArrays),
+      (422, noArrays), (501, noArrays), (400, noArraysInArray), (405, noArraysInArray),
+      (406, noArraysInArray), (413, noArraysInArray), (415, noArraysInArray),
+      (422, noArraysInArray), (501, noArraysInArray),
+    ] as [(Int, String)])
   func `a server that refuses arrays gets single requests, and no further array`(
-    _ status: Int
+    _ status: Int, _ body: String
   ) async throws {
-    let network = ArrayNetwork(refusal: status)
+    let network = ArrayNetwork(refusal: status, refusalBody: body)
     try await run(3, max: 3, network) { bench, outcomes in
       #expect(outcomes.map(\.texts) == (0..<3).map { [Self.text($0)] })
       #expect(await network.sizes == [3, 1, 1, 1])
