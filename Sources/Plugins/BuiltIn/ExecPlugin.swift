@@ -176,21 +176,43 @@ struct ExecCaller: Sendable {
     }
   }
 
-  /// The kind of each member of an answer that is not null.
-  private static let kinds = [
-    "code": "string", "context": "object", "data": "object", "errors": "array",
-    "extensions": "object", "headers": "object", "message": "string", "remove": "array",
-    "status": "number",
-  ]
+  /// The kind of each member that an answer to an event may have. Other members have no effect.
+  private func kinds(of action: String, to event: String?) -> [String: String] {
+    switch (action, options.stage) {
+    case ("continue", .graphql) where event == "request":
+      ["headers": "object", "context": "object", "extensions": "object"]
+    case ("continue", .http) where event == "request":
+      ["headers": "object", "remove": "array"]
+    case ("answer", .graphql): ["data": "object", "errors": "array", "extensions": "object"]
+    case ("answer", .http): ["status": "number", "headers": "object"]
+    case ("fail", _): ["code": "string", "message": "string"]
+    default: [:]
+    }
+  }
 
   /// What is wrong with the members of an answer, after "answered …".
   private func problem(_ reply: JSONObject, to event: String?) -> String? {
+    let kinds = kinds(of: reply["action"]?.stringValue ?? "", to: event)
     for member in reply where !member.value.isNull {
-      guard let kind = Self.kinds[member.key], member.value.kind != kind else { continue }
-      return "with the \(member.value.kind) `\(member.key)`, where JSON of type \(kind) is expected"
+      guard let kind = kinds[member.key] else { continue }
+      guard member.value.kind == kind else {
+        return
+          "with the \(member.value.kind) `\(member.key)`, where JSON of type \(kind) is expected"
+      }
+      // Null removes an entry of the context.
+      let texts: [JSONValue] =
+        switch member.key {
+        case "context": (member.value.objectValue ?? [:]).map(\.value).filter { !$0.isNull }
+        case "remove": member.value.arrayValue ?? []
+        default: []
+        }
+      if let other = texts.first(where: { $0.stringValue == nil }) {
+        return "with a value of type \(other.kind) in `\(member.key)`, where text is expected"
+      }
     }
     guard reply["action"] == "answer", options.stage == .graphql,
-      event == "request" || event == "failure", reply["data"] == nil, reply["errors"] == nil
+      event == "request" || event == "failure", reply["data"] == nil,
+      reply["errors"]?.arrayValue?.isEmpty ?? true
     else { return nil }
     return "without `data` and without `errors`; a result has one of them"
   }

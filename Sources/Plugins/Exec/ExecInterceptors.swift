@@ -299,10 +299,11 @@ struct ExecHTTP: HTTPInterceptor {
   private func response(
     _ reply: JSONObject, _ context: ChainContext
   ) throws -> HTTPResponseMessage {
-    let status = reply["status"]?.intValue ?? 200
-    guard (200...999).contains(status) else {
+    let given = reply["status"] ?? .null
+    let number = given.isNull ? 200 : given.intValue
+    guard let status = number, (200...999).contains(status) else {
       throw caller.failure(
-        "the program answered with the status \(status), which is not valid",
+        "the program answered with the status \(given), which is not valid",
         context: context, delivery: .notSent)
     }
     var head = HTTPResponse(status: .init(code: status))

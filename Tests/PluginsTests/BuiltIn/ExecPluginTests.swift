@@ -410,6 +410,9 @@ import Testing
     (#"\"action\":\"answer\",\"data\":[1]"#, "with the array `data`"),
     (#"\"action\":\"answer\",\"errors\":\"no\""#, "with the string `errors`"),
     (#"\"action\":\"answer\""#, "without `data` and without `errors`"),
+    (#"\"action\":\"answer\",\"errors\":[]"#, "without `data` and without `errors`"),
+    (#"\"action\":\"answer\",\"errors\":null"#, "without `data` and without `errors`"),
+    (#"\"action\":\"continue\",\"context\":{\"a\":1}"#, "of type number in `context`"),
     (#"\"action\":\"continue\",\"headers\":[\"X-A: 1\"]"#, "with the array `headers`"),
     (
       #"\"action\":\"continue\",\"headers\":{$(seq -f '"X-%g":"1"' -s , 1001)}"#,
@@ -424,6 +427,41 @@ import Testing
       #expect(outcome.code == .execFailed)
       #expect(outcome.message.contains(problem), "\(outcome.message)")
       #expect(await network.count == 0)
+    }
+  }
+
+  @Test(arguments: [
+    (#"\"action\":\"answer\",\"status\":\"200\""#, "with the string `status`"),
+    (#"\"action\":\"answer\",\"status\":200.5"#, "with the status 200.5"),
+    (#"\"action\":\"continue\",\"remove\":[1]"#, "of type number in `remove`"),
+  ])
+  func `an answer of the HTTP stage whose members have other types is an error`(
+    _ answer: String, _ problem: String
+  ) async throws {
+    try await with(Self.answering(#"echo "{\"id\":$id,\#(answer)}""#), "stage: http") {
+      bench, network, _ in
+      let outcome = await bench.run()
+      #expect(outcome.code == .execFailed)
+      #expect(outcome.message.contains(problem), "\(outcome.message)")
+      #expect(await network.count == 0)
+    }
+  }
+
+  @Test(arguments: [
+    (
+      "graphql",
+      #"\"action\":\"continue\",\"status\":\"ok\",\"code\":0,\"data\":\"x\",\"remove\":1"#
+    ),
+    ("http", #"\"action\":\"continue\",\"status\":\"ok\",\"data\":\"x\",\"context\":1"#),
+    ("http", #"\"action\":\"answer\",\"data\":\"x\",\"body\":{\"data\":{\"user\":null}}"#),
+  ])
+  func `a member of an answer that has no meaning there may have any type`(
+    _ stage: String, _ answer: String
+  ) async throws {
+    let script = Self.answering(#"echo "{\"id\":$id,\#(answer)}""#)
+    try await with(script, "stage: \(stage)") { bench, _, _ in
+      let outcome = await bench.run()
+      #expect(outcome.error == nil && outcome.texts.count == 1, "\(outcome.message)")
     }
   }
 
