@@ -177,7 +177,8 @@ struct ExecGraphQL: GraphQLInterceptor {
   private func change(
     _ request: inout GraphQLRequest, reply: JSONObject, context: ChainContext
   ) throws {
-    try caller.set(&request.additionalHeaders, to: reply, context: context)
+    try caller.set(
+      &request.additionalHeaders, to: reply, context: context, delivery: .notSent)
     for member in reply["context"]?.objectValue ?? [:] {
       request.context.named[member.key] = member.value.stringValue
     }
@@ -212,12 +213,13 @@ struct ExecHTTP: HTTPInterceptor {
             request.head.headerFields[field] = nil
           }
         }
-        try caller.set(&request.head.headerFields, to: reply, context: context)
+        try caller.set(
+          &request.head.headerFields, to: reply, context: context, delivery: .notSent)
         if let body = Self.body(reply) {
           request.body = body
           request.multipart = nil
         }
-      case .answer(let reply): return try response(reply, context)
+      case .answer(let reply): return try response(reply, context, delivery: .notSent)
       case .drop, .retry: break
       }
     }
@@ -246,7 +248,7 @@ struct ExecHTTP: HTTPInterceptor {
     else {
       return response
     }
-    return try self.response(reply, context)
+    return try self.response(reply, context, delivery: .answered)
   }
 
   /// What the program makes of an error.
@@ -263,7 +265,7 @@ struct ExecHTTP: HTTPInterceptor {
     else {
       throw error
     }
-    return try response(reply, context)
+    return try response(reply, context, delivery: delivery)
   }
 
   /// Whether waiting for the body would hold back events or parts.
@@ -297,18 +299,18 @@ struct ExecHTTP: HTTPInterceptor {
   }
 
   private func response(
-    _ reply: JSONObject, _ context: ChainContext
+    _ reply: JSONObject, _ context: ChainContext, delivery: ChainError.Delivery
   ) throws -> HTTPResponseMessage {
     let given = reply["status"] ?? .null
     let number = given.isNull ? 200 : given.intValue
     guard let status = number, (200...999).contains(status) else {
       throw caller.failure(
         "the program answered with the status \(given), which is not valid",
-        context: context, delivery: .notSent)
+        context: context, delivery: delivery)
     }
     var head = HTTPResponse(status: .init(code: status))
     head.headerFields[.contentType] = "application/json"
-    try caller.set(&head.headerFields, to: reply, context: context)
+    try caller.set(&head.headerFields, to: reply, context: context, delivery: delivery)
     return HTTPResponseMessage(head: head, body: HTTPBody([Self.body(reply) ?? []]))
   }
 
@@ -333,12 +335,17 @@ extension ExecCaller {
   }
 
   /// Sets the header fields of a reply; throws if one is invalid.
-  func set(_ fields: inout HTTPFields, to reply: JSONObject, context: ChainContext) throws {
+  ///
+  /// - Parameter delivery: How far the request has got.
+  func set(
+    _ fields: inout HTTPFields, to reply: JSONObject, context: ChainContext,
+    delivery: ChainError.Delivery
+  ) throws {
     for field in reply["headers"]?.objectValue ?? [:] {
       guard fields.count < HTTPFields.maxCount else {
         throw failure(
           "the program's answer makes more than \(HTTPFields.maxCount) header fields",
-          context: context, delivery: .notSent)
+          context: context, delivery: delivery)
       }
       guard let name = HTTPField.Name(field.key), let value = field.value.stringValue,
         HTTPField.isValidValue(value)
@@ -346,7 +353,7 @@ extension ExecCaller {
         throw failure(
           "the program's field \"\(field.key.prefix(60))\" cannot be sent: a name has letters, "
             + "digits and hyphens, a value is one line of text", context: context,
-          delivery: .notSent)
+          delivery: delivery)
       }
       fields[name] = value
     }

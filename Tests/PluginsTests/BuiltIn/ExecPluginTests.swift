@@ -474,6 +474,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [#"\"status\":99"#, #"\"headers\":{\"X Y\":\"1\"}"#])
+  func `an invalid answer to a response or failure does not mean that nothing was sent`(
+    _ member: String
+  ) async throws {
+    for (event, answer, delivery) in [
+      ("request", FakeNetwork.Answer.ok, ChainError.Delivery.notSent),
+      ("response", FakeNetwork.Answer.ok, ChainError.Delivery.answered),
+      ("failure", FakeNetwork.Answer.failure(.timedOut, .unknown), ChainError.Delivery.unknown),
+    ] {
+      let script = Self.seeing(
+        "*'\"event\":\"\(event)\"'*", #"\"action\":\"answer\","# + member)
+      try await with(
+        script, "stage: http, events: [\(event)]", network: FakeNetwork(answer)
+      ) { bench, _, _ in
+        let outcome = await bench.run(Bench.rename)
+        #expect(outcome.code == .execFailed, "\(outcome.message)")
+        #expect(outcome.failure?.delivery == delivery, "\(event)")
+      }
+    }
+  }
+
   @Test func `retry needs failures, and a bound`() async throws {
     let script = Self.answering(#"echo "{\"id\":$id,\"action\":\"retry\"}""#)
     try await with(script, "events: [response]") { bench, _, _ in
