@@ -341,12 +341,14 @@ extension ExecCaller {
     _ fields: inout HTTPFields, to reply: JSONObject, context: ChainContext,
     delivery: ChainError.Delivery
   ) throws {
-    for field in reply["headers"]?.objectValue ?? [:] {
-      guard fields.count < HTTPFields.maxCount else {
-        throw failure(
-          "the program's answer makes more than \(HTTPFields.maxCount) header fields",
-          context: context, delivery: delivery)
-      }
+    let given = reply["headers"]?.objectValue ?? [:]
+    // The fields of earlier attempts stay, so that the answers to all of them are limited, too.
+    guard given.count <= HTTPFields.maxCount, fields.count <= 10 * HTTPFields.maxCount else {
+      throw failure(
+        "the program's answers have more than \(HTTPFields.maxCount) header fields",
+        context: context, delivery: delivery)
+    }
+    for field in given {
       guard let name = HTTPField.Name(field.key), let value = field.value.stringValue,
         HTTPField.isValidValue(value)
       else {
