@@ -166,6 +166,16 @@ import Testing
     ),
   ]
 
+  @Test(arguments: ["set", "add", "default"])
+  func `headers gives at most a thousand fields`(_ option: String) {
+    for (count, refusal) in [(1_000, nil), (1_001, "more than 1000 header fields")]
+      as [(Int, String?)]
+    {
+      let fields = (0..<count).map { "X-\($0): a" }.joined(separator: ", ")
+      expectEntry("headers: { \(option): { \(fields) } }", refusedWith: refusal)
+    }
+  }
+
   @Test(arguments: entries) func `options are checked`(_ entry: String, _ refusal: String?) {
     expectEntry(entry, refusedWith: refusal)
   }

@@ -254,6 +254,11 @@ extension HTTPField.Name: ExpressibleByOption {
   }
 }
 
+extension HTTPFields {
+  /// The most fields that a program or a file may give. The library stops the program at 65,535.
+  package static let maxCount = 1_000
+}
+
 extension ExpressibleByOption where Self: CaseIterable & RawRepresentable, RawValue == String {
   /// The raw values.
   public static func optionType(in range: ClosedRange<Never>?) -> OptionType {

@@ -129,6 +129,12 @@ struct ProjectReader {
     var headers = HTTPFields()
     if let given = settings.first(where: { $0.key == "headers" }) {
       for header in mapping(given.value, "`headers`") ?? [] {
+        guard headers.count < HTTPFields.maxCount else {
+          report(
+            "an endpoint has at most \(HTTPFields.maxCount) header fields",
+            location: header.keyLocation, hint: "leave some out")
+          break
+        }
         guard let value = texts(header.value, "`\(header.key)`").first?.value else { continue }
         guard let name = HTTPField.Name(header.key), HTTPField.isValidValue(value) else {
           report(

@@ -157,7 +157,7 @@ extension PipelineLoader {
     for entry in given.headers.entries {
       guard fields.count < HTTPFields.maxCount else {
         decoder.findings.report(
-          .wrongValue, message: "more than \(HTTPFields.maxCount) header fields cannot be sent",
+          .wrongValue, message: "an endpoint has at most \(HTTPFields.maxCount) header fields",
           location: entry.nameLocation ?? given.$headers.location, hint: "leave some out")
         break
       }

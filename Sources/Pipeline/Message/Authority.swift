@@ -36,9 +36,6 @@ extension HTTPRequest {
 }
 
 extension HTTPFields {
-  /// The most fields that a program or a file may give. The library stops the program at 65,535.
-  package static let maxCount = 1_000
-
   /// Replaces fields by those of `others` with the same name, and adds the rest.
   package mutating func merge(_ others: HTTPFields) {
     for name in Set(others.map(\.name)) { self[fields: name] = others[fields: name] }

@@ -1,5 +1,6 @@
 public import GQLRunJSON
 import GQLRunLanguage
+import HTTPTypes
 
 /// A test in a pipeline file: operations, the answers of a scripted server, and expectations.
 public struct PipelineTest: OptionSection {
@@ -97,8 +98,12 @@ public struct PipelineTest: OptionSection {
     )
     public var close: Int?
 
-    /// Checks that an answer is either a body or a stream.
+    /// Checks that an answer is either a body or a stream, and the number of header fields.
     public func validate() throws(OptionError) {
+      if headers.entries.count > HTTPFields.maxCount {
+        throw $headers.error(
+          "an answer has at most \(HTTPFields.maxCount) header fields", remedy: "leave some out")
+      }
       if events != nil, body != nil || fail != nil {
         throw $events.error(
           "an answer with `events` has no `\(body == nil ? "fail" : "body")`",

@@ -47,7 +47,7 @@ public struct HeadersPlugin: Plugin {
 
   /// Creates the interceptor that changes the fields.
   ///
-  /// - Throws: `OptionError` for a name that HTTP does not allow.
+  /// - Throws: `OptionError` for a name that HTTP does not allow, and for too many fields.
   public func parts(_ environment: PluginEnvironment) throws(OptionError) -> [ChainPart] {
     [
       .http(
@@ -60,7 +60,12 @@ public struct HeadersPlugin: Plugin {
   private func fields(
     _ option: Option<OptionMap<Template>>
   ) throws(OptionError) -> [HeadersInterceptor.Field] {
-    try option.wrappedValue.entries.map { entry throws(OptionError) in
+    guard option.wrappedValue.entries.count <= HTTPFields.maxCount else {
+      throw option.error(
+        "`\(option.name)` has more than \(HTTPFields.maxCount) header fields",
+        remedy: "leave some out")
+    }
+    return try option.wrappedValue.entries.map { entry throws(OptionError) in
       .init(
         name: try HTTPField.Name(option: entry.name, named: "\(option.name).\(entry.name)"),
         value: entry.value)

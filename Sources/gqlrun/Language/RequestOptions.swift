@@ -116,12 +116,15 @@ struct RequestOptions: ParsableArguments {
     var fields = HTTPFields()
     for text in header {
       if text.hasPrefix("@") {
-        for line in try Self.lines(ofFile: String(text.dropFirst())) {
+        let lines = try Self.lines(ofFile: String(text.dropFirst()))
+        guard lines.count <= HTTPFields.maxCount else { throw Self.tooManyFields }
+        for line in lines {
           fields.append(try Self.field(line, "--header \(text)"))
         }
       } else {
         fields.append(try Self.field(text, "--header"))
       }
+      guard fields.count <= HTTPFields.maxCount else { throw Self.tooManyFields }
     }
     return fields
   }
@@ -134,6 +137,9 @@ struct RequestOptions: ParsableArguments {
     }
     return options
   }
+
+  private static let tooManyFields = Failure(
+    .usage, "--header gives more than \(HTTPFields.maxCount) header fields; leave some out")
 
   private static func lines(ofFile path: String) throws -> [String] {
     String(decoding: try Input.bytes(path, "the header fields"), as: UTF8.self)

@@ -72,6 +72,15 @@ struct ProjectFileTests {
     #expect(errors("") == ["1:1: the file is empty"])
   }
 
+  @Test("an endpoint has at most a thousand header fields")
+  func manyFields() {
+    for (count, found) in [(1_000, []), (1_001, [true])] as [(Int, [Bool])] {
+      let headers = (0..<count).map { "X-\($0): a" }.joined(separator: ", ")
+      let errors = errors("endpoints: {x: {url: a, headers: {\(headers)}}}\n")
+      #expect(errors.map { $0.hasSuffix("at most 1000 header fields") } == found, "\(errors)")
+    }
+  }
+
   @Test("unknown keys are warnings with a suggestion")
   func unknownKeys() throws {
     let file = try load("shema: a\n")

@@ -87,4 +87,14 @@ struct TestSectionTests {
     }
     #expect(found == [expected])
   }
+
+  @Test("have answers with at most a thousand header fields")
+  func manyFields() {
+    for (count, found) in [(1_000, []), (1_001, [true])] as [(Int, [Bool])] {
+      let headers = (0..<count).map { "X-\($0): a" }.joined(separator: ", ")
+      let tests = "  - name: x\n    upstream: [{ headers: { \(headers) } }]\n    expect: {}"
+      let messages = check(Self.file(tests)).all.map(\.message)
+      #expect(messages.map { $0.hasSuffix("at most 1000 header fields") } == found, "\(messages)")
+    }
+  }
 }
