@@ -35,10 +35,11 @@ public struct PipelineTest: OptionSection {
   /// The number of rounds, one after the other. 1 by default.
   @Option(1...1_000, "Number of rounds, one after the other")
   public var rounds = 1
-  /// The number of events after which a subscription is ended; `nil` waits for the server.
+  /// The number of events after which a subscription is ended; `nil` is one more than expected, or 10,000.
   @Option(
     1...1_000_000,
-    "Number of events after which a subscription is ended; by default the server ends it")
+    "Number of events after which a subscription is ended; by default after one more than `expect` has, "
+      + "or 10,000")
   public var first: Int?
   /// The answers of the server; the first one that matches a request is sent.
   @Option("Answers of the server; each request gets the first one that matches it")
