@@ -23,7 +23,7 @@ public struct FetchPlugin: Plugin {
       + "arrived completely after 30 seconds, or is larger than 8 GiB after decompression, the "
       + "exchange fails.",
     subscriptions:
-      "Has no limit of the total time and size. `event_timeout` limits the time without a "
+      "Has no limit of the total time and size. Over HTTP, `event_timeout` limits the time without a "
       + "byte from the server; heartbeats count.",
     uploads:
       "Sends files by POST in a form (`multipart/form-data`), whatever the `method` of the endpoint, "
@@ -44,7 +44,7 @@ public struct FetchPlugin: Plugin {
   package var idleTimeout = Duration.seconds(30)
   @Option(
     .milliseconds(1) ... .seconds(86_400),
-    "Longest time without a byte from the server during a subscription; heartbeats count. A "
+    "Longest time without a byte from the server during a subscription over HTTP; heartbeats count. A "
       + "subscription has no limit of its whole time and size")
   var eventTimeout = Duration.seconds(300)
   @Option(
