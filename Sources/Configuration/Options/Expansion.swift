@@ -15,7 +15,7 @@ struct Expansion {
     case withoutScheme(String)
     case unknownScheme(String)
     case unnamed(scheme: String)
-    case nested(String)
+    case nested(String, part: String)
   }
 
   static let schemes = ["env", "file", "exec", "context"]
@@ -77,6 +77,7 @@ struct Expansion {
       return .context(name: name, fallback: fallback)
     case "file":
       guard !rest.isEmpty else { throw .unnamed(scheme: scheme) }
+      guard !hasExpansion(rest) else { throw .nested("file:…", part: "path") }
       return .file(rest)
     case "exec":
       guard !rest.isEmpty else { throw .unnamed(scheme: scheme) }
@@ -99,8 +100,16 @@ struct Expansion {
       fallback = nil
     }
     guard !name.isEmpty else { throw .unnamed(scheme: scheme) }
-    if let fallback, fallback.contains("${") { throw .nested("\(scheme):\(name):-…") }
+    guard !hasExpansion(String(name)) else { throw .nested("\(scheme):…", part: "name") }
+    if let fallback, hasExpansion(fallback) {
+      throw .nested("\(scheme):\(name):-…", part: "default")
+    }
     return (String(name), fallback)
+  }
+
+  /// Whether a text that is not expanded has an expansion that is not escaped.
+  private static func hasExpansion(_ text: String) -> Bool {
+    text.replacing("$$", with: "").contains("${")
   }
 }
 
@@ -261,9 +270,9 @@ extension GivenOption {
       report(
         .wrongValue, message: "`${\(scheme):}` in \(label) has no name",
         hint: "write a name after the colon")
-    case .nested(let expansion):
+    case .nested(let expansion, let part):
       report(
-        .wrongValue, message: "`${\(expansion)}` in \(label) has an expansion in its default",
+        .wrongValue, message: "`${\(expansion)}` in \(label) has an expansion in its \(part)",
         hint: "write a text that is not expanded")
     }
     return .reported

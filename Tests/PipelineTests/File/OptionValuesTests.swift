@@ -200,6 +200,8 @@ struct OptionValuesTests {
   func typedExpansion() throws {
     #expect(try read("duration: \"${env:TIMEOUT}\"").get().duration == .seconds(45))
     #expect(try read("duration: \"${env:NO:-2m}\"").get().duration == .seconds(120))
+    // A default is not expanded, so that both characters stay.
+    #expect(try read("string: \"${env:NO:-$${x}}\"").get().string == "$${x}")
   }
 
   @Test(
@@ -214,6 +216,12 @@ struct OptionValuesTests {
       "string: \"${env:TOKEN\"": "P003 `${` in `string` of `everything` is not closed",
       "string: \"${env:NO:-${env:TOKEN}}\"":
         "P003 `${env:NO:-…}` in `string` of `everything` has an expansion in its default",
+      "string: \"${file:${env:TOKEN}/x}\"":
+        "P003 `${file:…}` in `string` of `everything` has an expansion in its path",
+      "string: \"${env:${env:TOKEN}}\"":
+        "P003 `${env:…}` in `string` of `everything` has an expansion in its name",
+      "string: \"${context:${env:TOKEN}}\"":
+        "P003 `${context:…}` in `string` of `everything` has an expansion in its name",
       "string: \"${environ:X}\"": "P001 `${environ:…}` is not a known expansion",
       "string: \"${context:x}\"":
         "P003 `string` of `everything` is expanded once, so it cannot contain `${context:x}`",
