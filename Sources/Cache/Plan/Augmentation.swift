@@ -13,7 +13,7 @@ struct Augmentation {
   let facts: TypeFacts?
   private let document: Document
   private let shared: SharedIdentities
-  /// Whether each key field has an alias of its type, which no other field can have.
+  /// Whether each key field has an alias with the name of its type.
   private var hasOwnAliases = false
 
   init(_ document: Document, keys: KeyRules, facts: TypeFacts?) {
@@ -138,7 +138,9 @@ extension Document {
   /// Whether fields with the same response key cannot be merged.
   fileprivate func hasConflicts(in schema: Schema?) -> Bool {
     let options = ValidationOptions(rules: [.overlappingFieldsCanBeMerged], maxErrors: 1)
-    return !validate(schema, options: options, own: []).isEmpty
+    return validate(schema, options: options, own: []).contains {
+      $0.rule == .overlappingFieldsCanBeMerged
+    }
   }
 }
 
