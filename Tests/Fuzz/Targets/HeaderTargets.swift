@@ -244,10 +244,11 @@ private final class CookieModel {
       if entry.domain == host, isWhole { entry.isHostOnly = true }
     }
     if entry.isSecure, !origin.isSecure { return false }
-    let name = lowercased(entry.name)
-    if name.starts(with: "__secure-".utf8) { return entry.isSecure }
+    // A server reads the value of a cookie without a name as its name.
+    let name = lowercased(entry.name.isEmpty ? entry.value : entry.name)
+    if name.starts(with: "__secure-".utf8) { return entry.isSecure && !entry.name.isEmpty }
     guard name.starts(with: "__host-".utf8) else { return true }
-    return entry.isSecure && entry.isHostOnly && entry.path == [0x2F]
+    return entry.isSecure && entry.isHostOnly && entry.path == [0x2F] && !entry.name.isEmpty
   }
 
   private static func pair(
