@@ -59,8 +59,9 @@ struct SocketMessage: Equatable {
         payload = start..<cursor.offset
         kind = first
       } else {
+        // A string of JSON has no control characters.
         guard let value = cursor.takePlainString(), value.count <= Self.maxPlainBytes,
-          !hasNoted(key)
+          !value.contains(where: { $0 < 0x20 }), !hasNoted(key)
         else { return nil }
         note(key, value)
       }
