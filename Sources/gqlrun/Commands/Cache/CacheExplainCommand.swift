@@ -104,7 +104,7 @@ extension CacheExplanation {
   /// The redirects that would answer missing fields, as lines of a pipeline file.
   fileprivate func advice(_ pipeline: Pipeline?, _ operation: PreparedOperation) -> String {
     guard !proposals.isEmpty else { return "" }
-    let records = proposals.flatMap(\.records)
+    let records = OrderedGroups(proposals.flatMap(\.records), by: { $0 }).all.map(\.key)
     let isOne = records.count == 1
     var lines = [
       "", "",
@@ -114,7 +114,7 @@ extension CacheExplanation {
       "",
     ]
     var types: [String] = []
-    for type in proposals.compactMap(\.redirect.type) where !types.contains(type) {
+    for (type, _) in OrderedGroups(proposals.compactMap(\.redirect.type), by: { $0 }).all {
       let fields = operation.keyFields(of: type)
       if fields != ["id"], pipeline?.keys.types[type] != fields {
         types.append("\(type): [\(fields.joined(separator: ", "))]")
