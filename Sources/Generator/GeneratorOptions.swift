@@ -23,13 +23,7 @@ public struct GeneratorOptions: Sendable, Hashable {
     /// `Hashable`, `Identifiable` for objects with a field `id`, and `Codable`.
     case hashable, identifiable, codable
 
-    var name: String {
-      switch self {
-      case .hashable: "Hashable"
-      case .identifiable: "Identifiable"
-      case .codable: "Codable"
-      }
-    }
+    var name: String { SwiftNames.type(rawValue) }
   }
 
   /// The access level; internal by default.
