@@ -215,10 +215,7 @@ struct SelectionModelBuilder {
     var typeNames = names.all
     for (conditions, members) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let conditionals = conditions.map { selections.conditionals[$0] }
-      var conditionTypes: [String] = []
-      for conditional in conditionals where !conditionTypes.contains(conditional.typeCondition) {
-        conditionTypes.append(conditional.typeCondition)
-      }
+      let conditionTypes = OrderedGroups(conditionals, by: \.typeCondition).all.map(\.key)
       let schemaName = members.count == 1 ? members[0] : conditionTypes.joined(separator: "And")
       let typeName = unique(SwiftNames.type(schemaName), &typeNames)
       let inner = Scope(possible: Set(members), typename: members.count == 1 ? members[0] : nil)

@@ -10,8 +10,8 @@ package struct PrometheusText {
   }
 
   private let prefix: String
-  private var names: [String] = []
-  private var metrics: [String: (help: String, type: Kind, lines: [String])] = [:]
+  /// The samples by the names of their metrics; help and type of a metric are those of its first one.
+  private var metrics = OrderedGroups<String, (help: String, type: Kind, line: String)>()
 
   /// Creates a text without metrics.
   ///
@@ -70,19 +70,18 @@ package struct PrometheusText {
     text value: String
   ) {
     let full = Self.name(prefix + name)
-    if metrics[full] == nil { names.append(full) }
     let list = labels.map { "\(Self.name($0.0))=\"\(Self.escaped($0.1, quoted: true))\"" }.joined(
       separator: ",")
     let line = "\(full)\(suffix)\(list.isEmpty ? "" : "{\(list)}") \(value)"
-    metrics[full, default: (help, type, [])].lines.append(line)
+    metrics.append((help: help, type: type, line: line), to: full)
   }
 
   /// The text, with a line for the help and one for the type of each metric.
   package var text: String {
-    names.map { name in
-      guard let metric = metrics[name] else { return "" }
-      return "# HELP \(name) \(Self.escaped(metric.help))\n# TYPE \(name) \(metric.type.rawValue)\n"
-        + metric.lines.map { $0 + "\n" }.joined()
+    metrics.all.map { name, samples -> String in
+      let first = samples[0]
+      return "# HELP \(name) \(Self.escaped(first.help))\n# TYPE \(name) \(first.type.rawValue)\n"
+        + samples.map { $0.line + "\n" }.joined()
     }.joined()
   }
 

@@ -324,11 +324,9 @@ struct SchemaDiff {
 
   private func human() -> String {
     guard !changes.isEmpty else { return "no changes\n" }
-    return SchemaChange.Severity.allCases.sorted().compactMap { severity -> String? in
-      let some = changes.filter { $0.severity == severity }
-      guard !some.isEmpty else { return nil }
-      return "\(severity.rawValue) (\(some.count))\n"
-        + some.map { "  \(Terminal.safe($0.description))\n" }.joined()
+    return OrderedGroups(sorted, by: \.severity).all.map { severity, group in
+      "\(severity.rawValue) (\(group.count))\n"
+        + group.map { "  \(Terminal.safe($0.description))\n" }.joined()
     }.joined(separator: "\n")
   }
 
