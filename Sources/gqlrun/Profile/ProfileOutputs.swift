@@ -92,12 +92,8 @@ struct ProfileOutputs: ParsableArguments {
     return earlier
   }
 
-  /// A report to write, with the form of files that it may replace.
-  private typealias File = (
-    path: String, form: OutputForm, data: (ProfileReport) throws -> Data
-  )
-
-  private var files: [File] {
+  /// The reports to write, each with the form of files that it may replace.
+  private var files: [(path: String, form: OutputForm, data: (ProfileReport) throws -> Data)] {
     let all: [(path: String?, form: OutputForm, data: (ProfileReport) throws -> Data)] = [
       (json, Form.json, { try $0.json() + Data("\n".utf8) }),
       (html, Form.html, { Data(try $0.html.utf8) }),
