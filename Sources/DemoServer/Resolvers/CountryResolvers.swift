@@ -73,7 +73,7 @@ extension Resolvers {
 extension Resolvers {
   static let postFields = fields(
     of: { entity -> Post? in if case .post(let value) = entity { value } else { nil } },
-    refusals: ["comments": { negativeFirst($0) ?? badCommentCursor($0) }],
+    refusals: ["comments": { negativeFirst($0) ?? badCursor($0, isPost: false) }],
     [
       "id": { post, _, _ in .string(post.id) },
       "title": { post, _, _ in .text(post.title) },
@@ -142,13 +142,6 @@ extension Resolvers {
     guard let first = arguments["first"]?.intValue, first < 0 else { return nil }
     return RequestError(
       .badUserInput, "Argument \"first\" must be at least 0; it is \(first).")
-  }
-
-  /// An error if `after` is not the cursor of a comment.
-  @Sendable private static func badCommentCursor(_ arguments: Arguments) -> RequestError? {
-    guard let after = arguments["after"]?.stringValue else { return nil }
-    if let kind = Cursor(after)?.kind, kind != .post { return nil }
-    return RequestError(.badUserInput, "Argument \"after\" is not the cursor of a comment.")
   }
 
   private static let likeCount: FieldBody<Post> = { post, _, context in

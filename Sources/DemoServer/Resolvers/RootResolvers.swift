@@ -28,7 +28,7 @@ extension Resolvers {
           ResolvedPage(elementType: "Post", total: all.count, positions: positions) {
             .post(Post(number: $0))
           }))
-    }.refusing { negativeFirst($0) ?? badCursor($0) },
+    }.refusing { negativeFirst($0) ?? badCursor($0, isPost: true) },
     "node": root { arguments, context in .optional(node(arguments.text("id"), context)) },
     "nodes": root { [node] arguments, context in
       let context = context
@@ -149,10 +149,12 @@ extension Resolvers {
     return number
   }
 
-  @Sendable private static func badCursor(_ arguments: Arguments) -> RequestError? {
+  /// An error if `after` is not the cursor of a post, or else of a comment.
+  static func badCursor(_ arguments: Arguments, isPost: Bool) -> RequestError? {
     guard let after = arguments["after"]?.stringValue else { return nil }
-    if Cursor(after)?.kind == .post { return nil }
-    return RequestError(.badUserInput, "Argument \"after\" is not the cursor of a post.")
+    if let kind = Cursor(after)?.kind, (kind == .post) == isPost { return nil }
+    let noun = isPost ? "post" : "comment"
+    return RequestError(.badUserInput, "Argument \"after\" is not the cursor of a \(noun).")
   }
 
   static func changing(
