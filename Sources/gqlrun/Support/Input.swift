@@ -78,6 +78,13 @@ enum Input {
       column: String(decoding: before[start...], as: UTF8.self).unicodeScalars.count + 1,
       offset: offset)
   }
+
+  /// Waits until a descriptor has bytes, or has ended; a cancelled task does not wait for it.
+  static func wait(for descriptor: Int32) throws {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    // Short, because nothing else wakes the thread when the task is cancelled.
+    while poll(&waiting, 1, 50) <= 0 { try Task.checkCancellation() }
+  }
 }
 
 /// Reads a file in chunks.
@@ -110,12 +117,7 @@ final class InputReader {
   /// A cancelled task does not wait for a program that writes to a pipe.
   func next() throws -> UnsafeRawBufferPointer? {
     while true {
-      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      // Short, because nothing else wakes the thread when the task is cancelled.
-      guard poll(&waiting, 1, 50) > 0 else {
-        try Task.checkCancellation()
-        continue
-      }
+      try Input.wait(for: descriptor)
       let count = read(descriptor, buffer.baseAddress, buffer.count)
       if count < 0 && errno == EINTR { continue }
       guard count >= 0 else {

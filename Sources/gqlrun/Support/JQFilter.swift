@@ -114,12 +114,7 @@ final class JQFilter: @unchecked Sendable {
 
   /// The next output, or `nil` after the last one.
   private func receive() throws -> Output? {
-    while true {
-      var waiting = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
-      // Short, because nothing else wakes the thread when the task is cancelled.
-      if poll(&waiting, 1, 50) != 0 { break }
-      try Task.checkCancellation()
-    }
+    try Input.wait(for: socket.number)
     guard let (kind, bytes) = JQPipe.read(from: socket.number) else { throw ended() }
     let text = String(decoding: bytes, as: UTF8.self)
     switch kind {
