@@ -1,5 +1,4 @@
 import CGQLRunMemory
-import Foundation
 import GQLRun
 import GQLRunBatch
 import GQLRunPipeline
@@ -15,12 +14,10 @@ enum BatchExecution {
   ///   - body: The run, with the services of the client and the control that stops it.
   static func run<Summary: Sendable>(
     _ manifest: Manifest, _ file: String, verbose: Int, isQuiet: Bool,
-    during work: BatchOutcome.Work = .run,
+    during work: BatchOutcome.Work,
     body: @escaping @Sendable (Services, RunControl) async throws -> Summary
   ) async throws -> Summary {
     gqlrun_keep_freed_memory()
-    // Exceeding a file size limit makes a write fail instead of ending the program.
-    signal(SIGXFSZ, SIG_IGN)
     let client = try await PipelineClient.open(
       manifest.pipeline, logger: RunLog.logger(verbosity: verbose, isQuiet: isQuiet))
     let control = RunControl()
