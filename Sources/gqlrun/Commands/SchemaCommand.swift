@@ -97,7 +97,16 @@ struct SchemaCommand: AsyncParsableCommand {
     @OptionGroup var destination: Destination
 
     func run() async throws {
-      let schema = try SchemaFile.load(files, tellsWarnings: true)
+      let contents = try SchemaFile.files(files)
+      let schema = try SchemaFile.load(contents)
+      let sources = SourceFiles(contents)
+      for warning in schema.warnings.prefix(20) {
+        let location = warning.location.map { sources.location($0).description } ?? contents[0].name
+        Terminal.warning("\(location): \(warning.message)")
+      }
+      if schema.warnings.count > 20 {
+        Terminal.warning("and \(schema.warnings.count - 20) more of the kind")
+      }
       try SchemaCommand.write(
         schema.printed(), to: destination.file, replacing: destination.replace.replacing(.schema))
     }

@@ -10,24 +10,9 @@ enum SchemaFile {
   /// - Parameters:
   ///   - paths: The files; `-` for standard input.
   ///   - edition: The edition that the schema must follow.
-  ///   - tellsWarnings: Whether to print warnings to standard error.
   /// - Throws: ``Failure`` with all errors and their source locations.
-  static func load(
-    _ paths: [String], edition: Edition = .newest, tellsWarnings: Bool = false
-  ) throws -> Schema {
-    let files = try files(paths)
-    let schema = try load(files, edition: edition)
-    if tellsWarnings {
-      let sources = SourceFiles(files)
-      for warning in schema.warnings.prefix(20) {
-        let location = warning.location.map { sources.location($0).description } ?? files[0].name
-        Terminal.warning("\(location): \(warning.message)")
-      }
-      if schema.warnings.count > 20 {
-        Terminal.warning("and \(schema.warnings.count - 20) more of the kind")
-      }
-    }
-    return schema
+  static func load(_ paths: [String], edition: Edition = .newest) throws -> Schema {
+    try load(files(paths), edition: edition)
   }
 
   /// The bytes of the files at `paths`.
