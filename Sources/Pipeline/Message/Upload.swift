@@ -178,25 +178,14 @@ final class OpenUpload: Sendable {
     version = FileVersion(status)
     guard result == 0 else { throw Self.failure("cannot read \(label)", code: errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw ChainError(
-        .request, code: .uploadFailed,
-        message:
-          "cannot send \(label): it is not a regular file; send a pipe as standard input (@-)",
-        delivery: .notSent)
+      throw refusal("it is not a regular file; send a pipe as standard input (@-)")
     }
     guard version.size <= Self.maxSize else {
-      throw ChainError(
-        .request, code: .uploadFailed,
-        message:
-          "cannot send \(label): it has \(version.size) bytes, and at most \(Self.maxSize) are sent",
-        delivery: .notSent)
+      throw refusal("it has \(version.size) bytes, and at most \(Self.maxSize) are sent")
     }
     // Files of /proc and /sys have contents, but no size.
     if version.size == 0, try !read(1, at: 0).isEmpty {
-      throw ChainError(
-        .request, code: .uploadFailed,
-        message: "cannot send \(label): the system does not tell its size; copy it to a file first",
-        delivery: .notSent)
+      throw refusal("the system does not tell its size; copy it to a file first")
     }
   }
 
@@ -258,6 +247,11 @@ final class OpenUpload: Sendable {
       throw Self.failure("cannot read \(label)", code: code, delivery: .unknown)
     }
     return bytes
+  }
+
+  private func refusal(_ reason: String) -> ChainError {
+    ChainError(
+      .request, code: .uploadFailed, message: "cannot send \(label): \(reason)", delivery: .notSent)
   }
 
   private static func failure(
