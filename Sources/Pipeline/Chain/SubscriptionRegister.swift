@@ -26,9 +26,8 @@ package final class SubscriptionRegister: Sendable {
     var failure: (any Error)?
     var hasConnected = false
     var watchers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
-    /// The subscriptions that wait to begin, in their order, from ``firstWaiting``.
-    private var waiting: [Int] = []
-    private var firstWaiting = 0
+    /// The subscriptions that wait to begin, in their order.
+    private var waiting = Ring<Int>()
     private(set) var beginningCount = 0
     private var openCount = 0
     private var connectingCount = 0
@@ -87,18 +86,12 @@ package final class SubscriptionRegister: Sendable {
     mutating func next() -> [CheckedContinuation<Void, Never>] {
       var ready: [CheckedContinuation<Void, Never>] = []
       while !isPaused, beginningCount < SubscriptionRegister.maxBeginning,
-        firstWaiting < waiting.count
+        let number = waiting.popFirst()
       {
-        let number = waiting[firstWaiting]
-        firstWaiting += 1
         // Others were cancelled, or removed.
         guard let resumption = entries[number]?.resumption.take() else { continue }
         _ = begin(number)
         ready.append(resumption)
-      }
-      if firstWaiting > waiting.count / 2 {
-        waiting.removeFirst(firstWaiting)
-        firstWaiting = 0
       }
       return ready
     }
