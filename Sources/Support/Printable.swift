@@ -183,6 +183,16 @@ extension UInt8 {
     default: false
     }
   }
+
+  /// The value of a hexadecimal digit of ASCII; `nil` for another byte.
+  package var hexDigitValue: UInt8? {
+    switch self {
+    case 0x30...0x39: self - 0x30
+    case 0x41...0x46: self - 0x41 + 10
+    case 0x61...0x66: self - 0x61 + 10
+    default: nil
+    }
+  }
 }
 
 extension StringProtocol {

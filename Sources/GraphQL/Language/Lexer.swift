@@ -1,3 +1,5 @@
+import GQLRunSupport
+
 /// Splits UTF-8 text into tokens, one per `next()`, in linear time.
 ///
 /// Tokens are byte ranges; a `String` is created only for what becomes part of the document. The
@@ -328,7 +330,7 @@ extension Lexer {
         return scalar
       }
       guard let digit = byte.hexDigitValue else { break }
-      value = value << 4 | digit
+      value = value << 4 | UInt32(digit)
     }
     throw invalidUnicodeEscape(scalars: size)
   }
@@ -353,7 +355,7 @@ extension Lexer {
     var value: UInt32 = 0
     for offset in 0..<4 {
       guard let digit = byte(at: index + offset)?.hexDigitValue else { return nil }
-      value = value << 4 | digit
+      value = value << 4 | UInt32(digit)
     }
     return value
   }
@@ -361,17 +363,6 @@ extension Lexer {
   private func invalidUnicodeEscape(scalars: Int) -> GraphQLSyntaxError {
     let sequence = excerpt(from: position, scalars: scalars)
     return error(at: position, "Invalid Unicode escape sequence: '\(sequence)'.")
-  }
-}
-
-extension UInt8 {
-  fileprivate var hexDigitValue: UInt32? {
-    switch self {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(self - UInt8(ascii: "0"))
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(self - UInt8(ascii: "a") + 10)
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(self - UInt8(ascii: "A") + 10)
-    default: nil
-    }
   }
 }
 

@@ -137,7 +137,7 @@ struct SecretPattern: Sendable {
     _ text: UnsafeBufferPointer<UInt8>, _ position: Int
   ) -> (byte: UInt8, end: Int)? {
     guard position + 2 < text.count, text[position] == UInt8(ascii: "%"),
-      let high = hex(text[position + 1]), let low = hex(text[position + 2])
+      let high = text[position + 1].hexDigitValue, let low = text[position + 2].hexDigitValue
     else { return nil }
     return (high << 4 | low, position + 3)
   }
@@ -147,19 +147,10 @@ struct SecretPattern: Sendable {
     guard position + 4 <= text.count else { return nil }
     var value: UInt16 = 0
     for index in position..<(position + 4) {
-      guard let digit = hex(text[index]) else { return nil }
+      guard let digit = text[index].hexDigitValue else { return nil }
       value = value << 4 | UInt16(digit)
     }
     return value
-  }
-
-  private static func hex(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x41 + 10
-    case 0x61...0x66: byte - 0x61 + 10
-    default: nil
-    }
   }
 
   // MARK: Base64
