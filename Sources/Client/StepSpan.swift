@@ -30,10 +30,7 @@ extension Telemetry: StepObserver {
   func observing(taskOf operation: String, _ body: () async throws -> Void) async throws {
     let span = StepSpan(self, "task")
     span.set("gqlrun.batch.operation", operation)
-    do { try await span.run(body) } catch {
-      span.note(.failed(error))
-      throw error
-    }
+    try await span.part(body)
     span.note(.ended)
   }
 }

@@ -141,7 +141,7 @@ extension StepObservation {
   }
 
   /// Runs a part of a call, and notes its error.
-  fileprivate func part<Result: Sendable>(
+  package func part<Result: Sendable>(
     _ body: () async throws -> Result
   ) async throws -> Result {
     do {
