@@ -158,8 +158,6 @@ private struct HTTPArchive {
   }
 
   private static func milliseconds(_ duration: Duration?) -> JSONValue {
-    guard let duration else { return -1 }
-    let value = (duration / .milliseconds(1) * 1_000).rounded() / 1_000
-    return JSONNumber(value).map(JSONValue.number) ?? 0
+    duration.map { JSONValue.thousandths($0 / .milliseconds(1)) } ?? -1
   }
 }
