@@ -85,9 +85,8 @@ final class OperationRegister: Sendable {
 
   private static var shutDown: ChainError {
     ChainError(
-      .request, code: .clientShutDown,
-      message: "the client has been shut down; create another one for further operations",
-      delivery: .notSent)
+      notSent: .clientShutDown,
+      "the client has been shut down; create another one for further operations")
   }
 }
 

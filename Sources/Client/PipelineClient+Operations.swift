@@ -197,10 +197,8 @@ extension PipelineClient {
   ) throws(ChainError) {
     guard request.operationType != type else { return }
     throw ChainError(
-      .request, code: .invalidRequest,
-      message:
-        "cannot \(action) \(request.label): it is a \(request.operationType.rawValue); use `fetch`",
-      delivery: .notSent)
+      notSent: .invalidRequest,
+      "cannot \(action) \(request.label): it is a \(request.operationType.rawValue); use `fetch`")
   }
 
   /// The response to a mutation, whose expected data is shown until then.
@@ -346,9 +344,8 @@ extension PipelineClient {
 
   private static func cannotLoad(_ operation: PreparedOperation, _ reason: String) -> ChainError {
     ChainError(
-      .request, code: .invalidRequest,
-      message: "cannot load more of \(GraphQLRequest(operation).label): \(reason)",
-      delivery: .notSent)
+      notSent: .invalidRequest,
+      "cannot load more of \(GraphQLRequest(operation).label): \(reason)")
   }
 }
 

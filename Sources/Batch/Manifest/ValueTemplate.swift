@@ -324,14 +324,16 @@ extension Manifest {
   func upload(_ file: TaskUpload) throws(ChainError) -> Upload {
     let path = FilePath.resolve(file.path, in: folder)
     guard let real = FilePath.withoutLinks(path) else {
-      throw Self.refusal("cannot open \(path): \(String(cString: strerror(errno)))")
+      throw ChainError(
+        notSent: .uploadFailed, "cannot open \(path): \(String(cString: strerror(errno)))")
     }
     let folders = [folder] + settings.uploadFolders.map { FilePath.resolve($0, in: folder) }
     let isAllowed = folders.compactMap(FilePath.withoutLinks).contains { folder in
       real.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
     }
     guard isAllowed else {
-      throw Self.refusal(
+      throw ChainError(
+        notSent: .uploadFailed,
         "the file \(file.path) is outside the manifest's folder; allow its folder with "
           + "`upload_folders` of `run`")
     }
@@ -339,9 +341,5 @@ extension Manifest {
       path: real,
       fileName: file.fileName ?? file.path.split(separator: "/").last.map(String.init),
       contentType: file.contentType)
-  }
-
-  private static func refusal(_ message: String) -> ChainError {
-    ChainError(.request, code: .uploadFailed, message: message, delivery: .notSent)
   }
 }

@@ -53,6 +53,11 @@ public struct ChainError: Error, Sendable {
     self.graphQLErrors = graphQLErrors
     self.delivery = delivery
   }
+
+  /// Creates an error of the request itself, which was not sent.
+  package init(notSent code: Code, _ message: String) {
+    self.init(.request, code: code, message: message, delivery: .notSent)
+  }
 }
 
 extension ChainError {

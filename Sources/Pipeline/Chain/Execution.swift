@@ -402,10 +402,9 @@ extension Execution {
       progress.withLock { $0.catchUp = request }
     } catch let error as CacheError {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message:
-          "cannot prepare the query that `catch_up` of `subscriptions` declares for \(original.label): "
-          + "\(error.message)", delivery: .notSent)
+        notSent: .invalidRequest,
+        "cannot prepare the query that `catch_up` of `subscriptions` declares for \(original.label): "
+          + "\(error.message)")
     }
   }
 

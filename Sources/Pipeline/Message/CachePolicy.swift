@@ -87,16 +87,13 @@ extension GraphQLRequest {
     guard !uploads.isEmpty else { return }
     guard operationType != .subscription else {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message: "\(label) cannot send files: it is a subscription",
-        delivery: .notSent)
+        notSent: .invalidRequest, "\(label) cannot send files: it is a subscription")
     }
     for path in uploads.keys.sorted() where JSONValue.object(variables).value(at: path) != .null {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message:
-          "the upload \(path) of \(label) has no place in its variables; prepare the operation with "
-          + "this upload", delivery: .notSent)
+        notSent: .invalidRequest,
+        "the upload \(path) of \(label) has no place in its variables; prepare the operation with "
+          + "this upload")
     }
   }
 }

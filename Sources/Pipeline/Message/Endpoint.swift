@@ -281,9 +281,7 @@ public struct ConnectionParameters: Sendable, Hashable {
       return try Self.value(node, request.context).jsonBytes()
     } catch {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message: "`connection_params` of `endpoint` have no value: \(error)",
-        delivery: .notSent)
+        notSent: .invalidRequest, "`connection_params` of `endpoint` have no value: \(error)")
     }
   }
 

@@ -56,9 +56,8 @@ final class HTTPRequestBuilder: Sendable {
     if usesSocket(for: request) {
       guard request.uploads.isEmpty else {
         throw ChainError(
-          .request, code: .invalidRequest,
-          message: "files cannot be sent over WebSocket; use an endpoint with http:// or https://",
-          delivery: .notSent)
+          notSent: .invalidRequest,
+          "files cannot be sent over WebSocket; use an endpoint with http:// or https://")
       }
       return try socket(request)
     }

@@ -70,12 +70,14 @@ public struct Upload: Sendable, Hashable {
     _ source: Source, count: Int, fileName: String, _ contentType: String?
   ) throws(ChainError) {
     guard !fileName.isEmpty else {
-      throw Self.invalid(
+      throw ChainError(
+        notSent: .invalidRequest,
         "an upload needs a file name; servers do not take a part without one as a file")
     }
     let type = contentType ?? Self.mediaType(of: fileName)
     guard Self.isMediaType(type) else {
-      throw Self.invalid(
+      throw ChainError(
+        notSent: .invalidRequest,
         "the media type of the upload \(fileName) is \"\(Printable.line(type))\"; write one such as image/png"
       )
     }
@@ -83,10 +85,6 @@ public struct Upload: Sendable, Hashable {
     self.count = count
     self.fileName = fileName
     self.contentType = type
-  }
-
-  private static func invalid(_ message: String) -> ChainError {
-    ChainError(.request, code: .invalidRequest, message: message, delivery: .notSent)
   }
 
   /// The path of the file; `nil` for bytes and pipes.
@@ -250,8 +248,7 @@ final class OpenUpload: Sendable {
   }
 
   private func refusal(_ reason: String) -> ChainError {
-    ChainError(
-      .request, code: .uploadFailed, message: "cannot send \(label): \(reason)", delivery: .notSent)
+    ChainError(notSent: .uploadFailed, "cannot send \(label): \(reason)")
   }
 
   private static func failure(
