@@ -15,7 +15,7 @@ extension HTTPResponseMessage {
     var response = self
     response.body = HTTPBody {
       guard let chunk = try await body.next() else {
-        try observer.end(isWhole: true)
+        try observer.end()
         return nil
       }
       observer.add(chunk)
@@ -69,7 +69,6 @@ private final class BodyObserver: @unchecked Sendable {
   private let limit: Int
   private let onEnd: @Sendable (ObservedBytes) throws -> Void
   private var seen = ObservedBytes()
-  private var hasEnded = false
 
   init(limit: Int, onEnd: @escaping @Sendable (ObservedBytes) throws -> Void) {
     self.limit = limit
@@ -77,14 +76,13 @@ private final class BodyObserver: @unchecked Sendable {
   }
 
   deinit {
-    if !hasEnded { try? onEnd(seen) }
+    if !seen.isWhole { try? onEnd(seen) }
   }
 
   func add(_ chunk: any BodyChunk) { seen.add(chunk, keeping: limit) }
 
-  func end(isWhole: Bool) throws {
-    hasEnded = true
-    seen.isWhole = isWhole
+  func end() throws {
+    seen.isWhole = true
     try onEnd(seen)
   }
 }
