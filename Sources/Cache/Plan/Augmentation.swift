@@ -15,6 +15,7 @@ struct Augmentation {
   private let shared: SharedIdentities
   /// Whether each key field has an alias with the name of its type.
   private var hasOwnAliases = false
+  private var hasAddedKeyFields = false
 
   init(_ document: Document, keys: KeyRules, facts: TypeFacts?) {
     self.document = document.withoutCatches()
@@ -28,18 +29,19 @@ struct Augmentation {
   /// An added field may conflict with a field of the document that is merged with it, in a fragment or under the same
   /// response key: the key field `id` with `id: name`, or with the `id` of another type of a union.
   func augmented() -> Document {
-    let result = withAddedFields()
-    guard result.hasConflicts(in: facts?.schema), !document.hasConflicts(in: facts?.schema) else {
-      return result
-    }
+    var plain = self
+    let result = plain.withAddedFields()
+    guard plain.hasAddedKeyFields, result.hasConflicts(in: facts?.schema),
+      !document.hasConflicts(in: facts?.schema)
+    else { return result }
     var distinct = self
     distinct.hasOwnAliases = true
     return distinct.withAddedFields()
   }
 
-  private func withAddedFields() -> Document {
+  private mutating func withAddedFields() -> Document {
     var result = document
-    result.definitions = document.definitions.map { definition in
+    result.definitions = result.definitions.map { definition in
       switch definition {
       case .operation(var operation):
         let root = facts?.rootType(operation.type)
@@ -60,7 +62,7 @@ struct Augmentation {
     OperationType.allCases.contains { (facts ?? TypeFacts()).rootType($0) == type }
   }
 
-  private func augment(
+  private mutating func augment(
     _ set: SelectionSet, type: String?, isRoot: Bool, isInline: Bool = false,
     field name: String? = nil
   ) -> SelectionSet {
@@ -98,8 +100,9 @@ struct Augmentation {
   }
 
   /// The key fields of further types, so that every part of a response identifies the same objects.
-  private func identities(in set: SelectionSet, of field: String?, on type: String?) -> [Selection]
-  {
+  private mutating func identities(
+    in set: SelectionSet, of field: String?, on type: String?
+  ) -> [Selection] {
     guard let field else { return [] }
     return shared.types(for: set, of: field, on: type).compactMap { type in
       let fields = keys.selectableFields(of: type, facts: facts).map {
@@ -122,7 +125,10 @@ struct Augmentation {
   }
 
   /// The field to add; with an alias if another field has the response key.
-  private func field(_ name: String, in set: SelectionSet, of type: String? = nil) -> Selection {
+  private mutating func field(
+    _ name: String, in set: SelectionSet, of type: String? = nil
+  ) -> Selection {
+    if type != nil { hasAddedKeyFields = true }
     if hasOwnAliases, let type {
       return SyntaxMaker(at: .added).field(name, as: ObjectKeys.alias(of: "\(type)_\(name)"))
     }
