@@ -22,6 +22,15 @@ struct LoadTests {
     #expect(report.corrected?.count == 100)
   }
 
+  @Test("the rate of a short load is one of its whole schedule")
+  func shortLoad() async {
+    // At 0, 200, 400, 600 and 800 ms.
+    let report = await LoadRun(.open(rate: 5, inFlight: 1)).run()
+    #expect(report.requests == 5)
+    #expect(report.seconds == 1)
+    #expect(report.achievedRate == 5)
+  }
+
   @Test("a stalled response adds to the latency of the requests behind it")
   func coordinatedOmission() async throws {
     let clock = TestClock.jumping()

@@ -22,7 +22,7 @@ package struct LoadReport: Codable, Sendable {
   }
 
   package var model: Model
-  /// From the first start to the last end, in seconds.
+  /// From the first start to the last end, and at least the time during which requests start, in seconds.
   package var seconds: Double
   package var requests: Int
   package var failures: Int

@@ -45,7 +45,7 @@ package struct LoadRun: Sendable {
       await closed(recorder, concurrency: concurrency)
     }
     let isInterrupted = Task.isCancelled
-    let seconds = max(now - start, 1e-9)
+    let seconds = max(now - start, isInterrupted ? 0 : self.seconds, 1e-9)
     var report = await recorder.report(
       model, seconds: seconds, processSeconds: processTime() - processStart,
       isInterrupted: isInterrupted)
