@@ -6,6 +6,8 @@ import HTTPTypes
 struct ProjectReader {
   let environment: PipelineFileEnvironment
   private(set) var findings: [PipelineDiagnostic] = []
+  /// What the projects write: the folders of their types, and their manifests.
+  private var outputs: Set<String> = []
 
   init(_ environment: PipelineFileEnvironment) { self.environment = environment }
 
@@ -96,7 +98,15 @@ struct ProjectReader {
         continue
       }
       guard member.key == "scalars" else {
-        generation.values[member.key] = texts(member.value, "`\(member.key)`")
+        let values = texts(member.value, "`\(member.key)`")
+        generation.values[member.key] = values
+        if ["output", "manifest"].contains(member.key), let output = values.first,
+          !outputs.insert(FilePath.normalized(output.value)).inserted
+        {
+          report(
+            "`\(output.value)` is already an output of this file", location: output.location,
+            hint: "choose another one; a project replaces and deletes what another one has written")
+        }
         continue
       }
       for scalar in mapping(member.value, "`scalars`") ?? [] {

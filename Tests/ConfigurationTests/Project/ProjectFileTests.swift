@@ -72,6 +72,25 @@ struct ProjectFileTests {
     #expect(errors("") == ["1:1: the file is empty"])
   }
 
+  @Test("two projects cannot write to one folder or manifest, also by another spelling")
+  func sharedOutputs() {
+    func errors(_ first: String, _ second: String) -> [String] {
+      let projects = [("a", first), ("b", second)].map { name, settings in
+        "  \(name): {schema: s.graphql, extensions: {gqlrun: {\(settings)}}}\n"
+      }
+      return self.errors("projects:\n" + projects.joined())
+    }
+    #expect(
+      errors("output: A", "output: ./A/") == [
+        "3:56: `./A/` is already an output of this file"
+      ])
+    #expect(
+      errors("output: A, manifest: m.json", "output: B, manifest: m.json") == [
+        "3:69: `m.json` is already an output of this file"
+      ])
+    #expect(errors("output: A, schema_output: S", "output: A/B, schema_output: S") == [])
+  }
+
   @Test("an endpoint has at most a thousand header fields")
   func manyFields() {
     for (count, found) in [(1_000, []), (1_001, [true])] as [(Int, [Bool])] {
