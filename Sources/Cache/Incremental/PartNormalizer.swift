@@ -105,10 +105,11 @@ final class PartNormalizer {
       try parser.finish()
     } catch {
       if let own = state.pointee.error { throw own }
+      let json = error as? JSONError
       throw CacheError(
         .invalidJSON,
-        "the part of the response for \(PathStep.text(anchor?.path ?? [])) is not valid JSON: "
-          + ((error as? JSONError)?.message ?? "\(error)"))
+        "the part of the response for \(PathStep.text(anchor?.path ?? [])) "
+          + "\(json?.verdict ?? "is not valid JSON"): \(json?.message ?? "\(error)")")
     }
   }
 

@@ -319,9 +319,14 @@ public final class ResponseNormalizer {
         byteOffset: error.offset)
     }
     return CacheError(
-      .invalidJSON, "the response is not valid JSON at byte \(error.offset): \(error.message)",
+      .invalidJSON, "the response \(error.verdict) at byte \(error.offset): \(error.message)",
       byteOffset: error.offset)
   }
+}
+
+extension JSONError {
+  /// What is wrong with the response: one that exceeds a limit may be valid.
+  var verdict: String { code == .limitExceeded ? "exceeds a limit" : "is not valid JSON" }
 }
 
 /// Statistics of one response.

@@ -58,7 +58,7 @@ public final class ResponseShape {
     }
     return CacheError(
       error.code == .unexpectedEnd ? .truncatedResponse : .invalidJSON,
-      "the response is not valid JSON at byte \(error.offset): \(error.message)",
+      "the response \(error.verdict) at byte \(error.offset): \(error.message)",
       byteOffset: error.offset)
   }
 }

@@ -125,12 +125,24 @@ struct ResultReader: Sendable {
       let answered =
         ResponseCheck.mediaType(head) == HTTPResponseMessage.sequenceType
         ? "" : "; the server answered \(head.status.shown)"
-      return transport(.malformedResponse, error.message + answered)
+      return transport(.malformedResponse, error.message + Self.remedy(error.message) + answered)
     default:
       return ChainError(
         .cache, code: .cacheWriteFailed, message: "the records of the response could not be stored",
         entry: context.entryID, cause: error)
     }
+  }
+
+  /// The option that raises the limit of which an error is; empty for another error.
+  private static func remedy(_ message: String) -> String {
+    let limits = [
+      ("nested deeper than the limit", "max_depth"),
+      ("a string is longer than the limit", "max_string"),
+      ("a string or a run of white space is longer", "max_string"),
+      ("the limit for custom scalars", "max_string"),
+    ]
+    return limits.first { message.contains($0.0) }
+      .map { "; raise `\($0.1)` of the plugin `parse`" } ?? ""
   }
 
   private func failure(_ error: StreamError) -> ChainError {

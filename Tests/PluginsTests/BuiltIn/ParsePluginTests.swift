@@ -25,9 +25,21 @@ import Testing
     let (refused, before, after) = try await run("parse: { \(option): \(limit)\(unit) }", body)
     #expect(refused.code == .malformedResponse)
     #expect(refused.message.contains("\(limit)"), "\(refused.message)")
+    #expect(!refused.message.contains("not valid JSON"), "\(refused.message)")
+    #expect(
+      refused.message.contains("; raise `\(option)` of the plugin `parse`; the server answered"),
+      "\(refused.message)")
     #expect(after == before)
     let (read, _, _) = try await run("parse: { \(option): \(limit + 1)\(unit) }", body)
     #expect(read.results.count == 1, "\(read.message)")
+  }
+
+  @Test func `errors that are too large name the option that limits them`() async throws {
+    let body = #"{"data":{"user":null},"errors":[{"message":"short"},{"message":"short"}]}"#
+    let (refused, _, _) = try await run("parse: { max_string: 20B }", body)
+    #expect(refused.code == .malformedResponse)
+    #expect(
+      refused.message.contains("; raise `max_string` of the plugin `parse`"), "\(refused.message)")
   }
 
   @Test func `a secret that the server repeats is hidden in errors and extensions, and data stay`()
