@@ -195,6 +195,14 @@ struct ManifestTests {
       let message = "2:\(start.count + 1) P003 the sink `\(kind)` does not compress its file"
       #expect(findings.map { $0.hasPrefix(message) } == [true], "\(findings)")
     }
+    for name in ["html", "json", "junit"] {
+      let start = "report: { \(name): "
+      let findings = try Bench.findings(
+        "version: 1\n\(start)o.gz }\noperations: [{ id: a, query: \"{ countries { code } }\" }]",
+        in: location)
+      let message = "2:\(start.count + 1) P003 the output `\(name)` is not compressed"
+      #expect(findings.map { $0.hasPrefix(message) } == [true], "\(findings)")
+    }
   }
 
   @Test(

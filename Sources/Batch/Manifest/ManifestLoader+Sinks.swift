@@ -39,16 +39,10 @@ extension ManifestLoader {
         let isStandardOutput = file.value == "-" && kind.mayBeStandardOutput
         guard
           let path = isStandardOutput
-            ? "-" : output(file.value, name: "path", location: file.location)
+            ? "-" : output(file.value, name: "path", location: file.location, sink: kind)
         else { continue }
         settings.path = path
         _ = textTemplate(file, known: .operationID)
-        if path.hasSuffix(".gz"), !kind.fileExtensions.contains(where: { $0.hasSuffix(".gz") }) {
-          report(
-            .wrongValue, message: "the sink `\(kind.name)` does not compress its file",
-            location: file.location,
-            hint: "use the sink `ndjson`, which compresses it, or a path without `.gz`")
-        }
       }
       sink.check(
         operations.filter { settings.takes($0) }, at: settings.location ?? entry.location,

@@ -260,7 +260,20 @@ extension ManifestLoader {
     option.wrappedValue.flatMap { output($0, name: option.name, location: option.location) }
   }
 
-  mutating func output(_ path: String, name: String, location: FileLocation) -> String? {
+  mutating func output(
+    _ path: String, name: String, location: FileLocation, sink: (any Sink.Type)? = nil
+  ) -> String? {
+    let compresses = sink?.fileExtensions.contains { $0.hasSuffix(".gz") } ?? false
+    if path.hasSuffix(".gz"), !compresses {
+      report(
+        .wrongValue,
+        message: sink.map { "the sink `\($0.name)` does not compress its file" }
+          ?? "the output `\(name)` is not compressed",
+        location: location,
+        hint: sink == nil
+          ? "choose a path without `.gz`"
+          : "use the sink `ndjson`, which compresses it, or a path without `.gz`")
+    }
     do {
       return try OutputPath(folder: folder).resolve(path)
     } catch {

@@ -147,6 +147,9 @@ final class OutputFile {
         "- is no file to write; name a file: ./- if that is its name, /dev/stdout for standard output"
       )
     }
+    guard !path.hasSuffix(".gz") else {
+      throw Failure(.usage, "\(path) would not be compressed; choose a name without .gz")
+    }
     name = path
     self.form = form
     let target = Self.resolved(path)
