@@ -78,6 +78,9 @@ extension Configurable {
     Self().properties.filter { $0.property == nil }.map(\.name)
   }
 
+  /// Whether a file sets at least one of the options.
+  package var hasGivenOptions: Bool { properties.contains { $0.property?.isGiven == true } }
+
   /// Checks the groups of the options, then the options together.
   package func validateAll() throws(OptionError) {
     for (name, property) in properties { try property?.validate(named: name.snakeCase) }

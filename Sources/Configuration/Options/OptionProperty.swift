@@ -143,6 +143,8 @@ extension OptionProperty: CustomStringConvertible, CustomDebugStringConvertible,
 protocol AnyOptionProperty {
   /// Whether a file must set the option.
   var isRequired: Bool { get }
+  /// Whether a file sets the option.
+  var isGiven: Bool { get }
   /// Whether the value is that of the file or the default.
   var isUsable: Bool { get }
 

@@ -50,10 +50,16 @@ public struct PipelineTest: OptionSection {
   /// Creates a test without a name, answers and expectations.
   public init() {}
 
-  /// Checks that a test has one document at most.
+  /// Checks that a test has one document at most, and expects something.
   public func validate() throws(OptionError) {
-    guard document != nil, documentFile != nil else { return }
-    throw $documentFile.error("`document` is given, too", remedy: "remove one of them")
+    if document != nil, documentFile != nil {
+      throw $documentFile.error("`document` is given, too", remedy: "remove one of them")
+    }
+    if !expect.hasGivenOptions {
+      throw $expect.error(
+        "a test that expects nothing always passes",
+        remedy: "add what must hold, such as `succeeded: 1`")
+    }
   }
 
   /// The source location of the name.

@@ -68,17 +68,19 @@ struct TestSectionTests {
     arguments: [
       "  - name: x\n    upstream: []\n    expect: { stages: { fecth: 1 } }":
         "P031 8:25: a test names the entry `fecth`, which the chain does not have → did you mean `fetch`?",
-      "  - name: x\n    upstream: [{ stauts: 200 }]\n    expect: {}":
+      "  - name: x\n    upstream: [{ stauts: 200 }]\n    expect: { requests: 0 }":
         "P001 7:18: an element of `upstream` of the test `x` has no key `stauts` → did you mean `status`?",
-      "  - name: x\n    upstream: [{ events: [], body: a }]\n    expect: {}":
+      "  - name: x\n    upstream: [{ events: [], body: a }]\n    expect: { requests: 0 }":
         "P003 7:26: `events` of `upstream`: an answer with `events` has no `body` → write another answer for it, or `end: lost`",
-      "  - name: x\n    upstream: [{ end: lost }]\n    expect: {}":
+      "  - name: x\n    upstream: [{ end: lost }]\n    expect: { requests: 0 }":
         "P003 7:23: `end` of `upstream`: `end` is the end of `events` → add `events`, or remove it",
-      "  - name: x\n    document: '{ a }'\n    document_file: a.graphql\n    upstream: []\n    expect: {}":
+      "  - name: x\n    document: '{ a }'\n    document_file: a.graphql\n    upstream: []\n    expect: { requests: 0 }":
         "P003 8:20: `document_file` of the test `x`: `document` is given, too → remove one of them",
-      "  - upstream: []\n    expect: {}":
+      "  - name: x\n    upstream: []\n    expect: {}":
+        "P003 8:13: `expect` of the test `x`: a test that expects nothing always passes → add what must hold, such as `succeeded: 1`",
+      "  - upstream: []\n    expect: { requests: 0 }":
         "P003 6:5: an element of `tests` requires the key `name` → add `name`: text",
-      "  - name: x\n    upstream: [{ delay: 5 }]\n    expect: {}":
+      "  - name: x\n    upstream: [{ delay: 5 }]\n    expect: { requests: 0 }":
         "P003 7:25: `delay` of an element of `upstream` of the test `x` takes a duration from 0s to 24h → the unit is missing: write `5s` or `5ms`",
     ] as [String: String])
   func checks(tests: String, expected: String) {
@@ -92,7 +94,8 @@ struct TestSectionTests {
   func manyFields() {
     for (count, found) in [(1_000, []), (1_001, [true])] as [(Int, [Bool])] {
       let headers = (0..<count).map { "X-\($0): a" }.joined(separator: ", ")
-      let tests = "  - name: x\n    upstream: [{ headers: { \(headers) } }]\n    expect: {}"
+      let tests =
+        "  - name: x\n    upstream: [{ headers: { \(headers) } }]\n    expect: { requests: 0 }"
       let messages = check(Self.file(tests)).all.map(\.message)
       #expect(messages.map { $0.hasSuffix("at most 1000 header fields") } == found, "\(messages)")
     }
