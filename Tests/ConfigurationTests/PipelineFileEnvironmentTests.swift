@@ -33,6 +33,16 @@ struct PipelineFileEnvironmentTests {
         == "it is a directory; name a file in it")
   }
 
+  @Test("does not wait for the writer of a named pipe")
+  func namedPipe() throws {
+    let path = NSTemporaryDirectory() + "/gqlrun-\(UUID().uuidString)"
+    #expect(mkfifo(path, 0o600) == 0)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    #expect(
+      reason { _ = try environment.readFile(path) }
+        == "it is a named pipe, whose writer may never come; name a file, or /dev/stdin")
+  }
+
   @Test("runs commands, and says how they failed without what they printed")
   func commands() throws {
     let execute = try #require(environment.execute)

@@ -118,6 +118,10 @@ extension PipelineFileEnvironment {
     of path: String, limit: Int = maxBytes
   ) throws(Failure) -> [UInt8] {
     if FilePath.isFolder(path) { throw Failure("it is a directory; name a file in it") }
+    // Those of `/dev/stdin` and of a shell's `<(…)` are open, and have a writer.
+    if FilePath.isPipe(path), !["/dev/", "/proc/"].contains(where: path.hasPrefix) {
+      throw Failure("it is a named pipe, whose writer may never come; name a file, or /dev/stdin")
+    }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw Failure(
