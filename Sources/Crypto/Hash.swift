@@ -14,6 +14,13 @@ package struct HashFunction: Sendable {
   /// MD5, by which Relay's compiler identifies documents. Not for security.
   package static let md5 = HashFunction(name: "MD5", size: 16)
 
+  /// Whether libcrypto has the function: in FIPS mode it has no MD5. Without it, a hash is a programming error.
+  package var isAvailable: Bool {
+    let context = EVP_MD_CTX_new()
+    defer { EVP_MD_CTX_free(context) }
+    return EVP_DigestInit_ex(context, EVP_get_digestbyname(name), nil) == 1
+  }
+
   /// The hash of a text in UTF-8.
   package func hash(_ text: String) -> [UInt8] {
     var hash = Hash(self)

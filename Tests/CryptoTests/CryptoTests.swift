@@ -1,6 +1,7 @@
-import GQLRunCrypto
 import GQLRunSupport
 import Testing
+
+@testable import GQLRunCrypto
 
 @Suite("Hashes and sealed bytes")
 struct CryptoTests {
@@ -19,6 +20,12 @@ struct CryptoTests {
   func vectors(function: HashFunction, text: String, hash: String) {
     #expect(QuotedText.hexadecimal(function.hash(text)) == hash)
     #expect(function.hash(text).count == function.size)
+    #expect(function.isAvailable)
+  }
+
+  @Test("a function that libcrypto does not have is not available, as MD5 in FIPS mode")
+  func unavailable() {
+    #expect(!HashFunction(name: "MD6", size: 16).isAvailable)
   }
 
   @Test("a copy of a hash continues by itself")

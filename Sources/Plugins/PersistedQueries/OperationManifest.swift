@@ -208,6 +208,10 @@ extension OperationManifest {
   }
 
   private static func problems(of operation: Operation, _ format: Format) -> [String] {
+    guard format == .apollo || !isHash(operation.id, bytes: 16) || HashFunction.md5.isAvailable
+    else {
+      return ["the id is an MD5, which libcrypto does not compute in FIPS mode; use SHA-256"]
+    }
     var problems: [String] = []
     if let expected = expectedID(operation, format), !utf8Equal(expected, operation.id) {
       problems.append(
@@ -238,15 +242,16 @@ extension OperationManifest {
 
   /// The id that the text demands; `nil` for ids that are not hashes, which Relay allows.
   private static func expectedID(_ operation: Operation, _ format: Format) -> String? {
-    let isHexadecimal = operation.id.utf8.allSatisfy {
-      (48...57).contains($0) || (97...102).contains($0)
+    if format == .apollo || isHash(operation.id, bytes: 32) {
+      return DocumentHash.sha256(operation.body)
     }
-    if format != .apollo {
-      guard isHexadecimal else { return nil }
-      if operation.id.utf8.count == 32 { return DocumentHash.md5(operation.body) }
-      guard operation.id.utf8.count == 64 else { return nil }
-    }
-    return DocumentHash.sha256(operation.body)
+    return isHash(operation.id, bytes: 16) ? DocumentHash.md5(operation.body) : nil
+  }
+
+  /// Whether an id is a hash of so many bytes, as hexadecimal digits.
+  private static func isHash(_ id: String, bytes count: Int) -> Bool {
+    id.utf8.count == 2 * count
+      && id.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
   }
 
   /// The differences between the operations of the manifest and `others`, matched by name.
