@@ -133,16 +133,21 @@ extension ChainError {
   /// The body is not trusted as a result, but its errors about persisted queries and credentials
   /// are used.
   var refusedErrors: [GraphQLError] {
-    http.flatMap { try? JSONValue(parsing: $0.bodyPrefix) }.map { GraphQLError.all(in: $0) } ?? []
+    (refusedResponses ?? []).flatMap { GraphQLError.all(in: $0) }
+  }
+
+  /// The responses in the kept part of the body; `nil` if it is no JSON, as one that was cut.
+  private var refusedResponses: [JSONValue]? {
+    // The response to an HTTP batch is an array.
+    http.flatMap { try? JSONValue(parsing: $0.bodyPrefix) }.map { $0.arrayValue ?? [$0] }
   }
 
   /// Whether the kept part of the body shows that the operation was executed, at least in part: it has data, or an
   /// error of a field.
   var showsExecution: Bool {
     guard let prefix = http?.bodyPrefix else { return false }
-    if let body = try? JSONValue(parsing: prefix) {
-      // The response to an HTTP batch is an array.
-      return (body.arrayValue ?? [body]).contains { response in
+    if let refusedResponses {
+      return refusedResponses.contains { response in
         if let data = response["data"], data != .null { return true }
         return GraphQLError.all(in: response).contains { $0.path != nil }
       }

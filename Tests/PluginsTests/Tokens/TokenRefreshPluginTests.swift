@@ -143,6 +143,8 @@ import Testing
 
   @Test(arguments: [
     (200, unauthenticated, 2), (401, "", 2), (400, unauthenticated, 2), (403, "", 1),
+    // As a server refuses an HTTP batch.
+    (400, "[\(unauthenticated)]", 2),
     (200, #"{"errors":[{"message":"no","extensions":{"code":"FORBIDDEN"}}]}"#, 1),
   ]) func `a 401 and the code UNAUTHENTICATED renew the token, once`(
     _ status: Int, _ body: String, _ count: Int
