@@ -16,6 +16,12 @@ package enum Printable {
     }
   }
 
+  /// The beginning of a text, of at most `count` scalars and an ellipsis if the text is longer.
+  package static func shortened(_ text: String, to count: Int) -> String {
+    let beginning = text.unicodeScalars.prefix(count)
+    return beginning.endIndex == text.endIndex ? text : "\(String(beginning))…"
+  }
+
   /// Whether a scalar controls a terminal, changes the direction of text, or separates lines.
   package static func isUnsafe(_ scalar: UInt32) -> Bool {
     switch scalar {

@@ -174,6 +174,15 @@ struct LoadTests {
     #expect(errors.list.map(\.message) == ["GraphQL error: no\u{FFFD}budgets  met"])
   }
 
+  @Test("a long error is shortened, also one of a single character")
+  func longError() {
+    for unit in ["a", "\u{301}"] {
+      var errors = ErrorTally()
+      errors.add(String(repeating: unit, count: 100_000))
+      #expect(errors.list.map(\.message) == [String(repeating: unit, count: 500) + "…"])
+    }
+  }
+
   @Test("an outage is visible as failures in the steps of its time, with codes of GraphQL errors")
   func outageOverTime() async throws {
     let clock = TestClock.jumping()

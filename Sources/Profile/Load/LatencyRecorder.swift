@@ -110,11 +110,13 @@ private struct RequestFigures {
 struct ErrorTally {
   private var counts: [String: Int] = [:]
   private static let maxMessages = 100
+  /// In scalars; a message may have megabytes.
+  private static let maxMessageLength = 500
   private static let others = "other errors"
 
   /// Counts an error. The text of a server must not look like further lines of the report.
   mutating func add(_ error: String) {
-    let text = Printable.line(error)
+    let text = Printable.line(Printable.shortened(error, to: Self.maxMessageLength))
     let isCounted = counts[text] != nil || counts.count < Self.maxMessages
     counts[isCounted ? text : Self.others, default: 0] += 1
   }

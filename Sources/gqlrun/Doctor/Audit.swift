@@ -256,9 +256,7 @@ struct AuditExchange: Sendable {
   }
 
   private static func shortened(_ text: String) -> String {
-    guard text.utf8.count > maxShown else { return text }
-    let beginning = text.prefix(maxShown)
-    return beginning.utf8.count == text.utf8.count ? text : "\(beginning)…"
+    Printable.shortened(text, to: maxShown)
   }
 
   /// The response in the body of an answer, or why the body is not a well-formed one.
