@@ -125,6 +125,8 @@ struct LineDifference {
   }
 
   private var lines: [Line] = []
+  /// How many lines of the two texts were compared with each other.
+  let comparedCount: Int
   private static let context = 3
 
   /// Compares two texts; `nil` is a file that does not exist.
@@ -135,6 +137,7 @@ struct LineDifference {
     let shared = Set(old).intersection(new)
     let oldShared = old.indices.filter { shared.contains(old[$0]) }
     let newShared = new.indices.filter { shared.contains(new[$0]) }
+    comparedCount = oldShared.count + newShared.count
     var removed = Set(old.indices).subtracting(oldShared)
     var added = Set(new.indices).subtracting(newShared)
     for change in newShared.map({ new[$0] }).difference(from: oldShared.map { old[$0] }) {

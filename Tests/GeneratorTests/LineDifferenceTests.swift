@@ -46,9 +46,17 @@ struct LineDifferenceTests {
   func long() {
     let (old, new) = (numbers(1...20_000), numbers(200_001...220_000))
     for text in [nil, old] {
-      let lines = LineDifference(old: text, new: new).text.split(separator: "\n")
-      #expect(lines.count == (text == nil ? 20_001 : 40_001))
+      let difference = LineDifference(old: text, new: new)
+      #expect(difference.text.split(separator: "\n").count == (text == nil ? 20_001 : 40_001))
+      #expect(difference.comparedCount == 0)
     }
+  }
+
+  @Test("only lines that both files have are compared with each other")
+  func shared() {
+    let difference = LineDifference(old: numbers(1...20_000), new: numbers(19_998...40_000))
+    #expect(difference.comparedCount == 6)
+    #expect(difference.text.split(separator: "\n").count == 1 + 39_997 + 3)
   }
 
   @Test("a file that does not exist has no lines")
