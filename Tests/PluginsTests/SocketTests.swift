@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunPlugins
 import GQLRunTestSupport
 import Testing
 
@@ -320,6 +321,23 @@ import Testing
 
   @Test func `a handshake that is not answered ends`() async throws {
     try await late([.request, .untilClosed], after: nil, "did not answer the WebSocket handshake")
+  }
+
+  @Test func `a refused handshake is refused also if its body does not end`() async throws {
+    let head = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\nno"
+    let clock = TestClock()
+    let transport = AsyncHTTPTransport(clock: ServiceClock(clock), meter: nil) { event in
+      if case .received = event { clock.advance(by: .seconds(60)) }
+    }
+    try await Bench.withServer(
+      [.request, .send(Array(head.utf8)), .untilClosed], isSocket: true,
+      setup: .init(transport: transport)
+    ) { bench, _ in
+      let outcome = await bench.run(Self.document)
+      #expect(outcome.code == .webSocketRefused, "\(outcome.message)")
+      #expect(outcome.message.contains("with 401 Unauthorized"), "\(outcome.message)")
+    }
+    await transport.shutdown()
   }
 
   @Test func `a connection that is not acknowledged ends with 4504`() async throws {

@@ -1,6 +1,7 @@
 import GQLRunLive
 import GQLRunPipeline
 import NIOCore
+import NIOHTTP1
 import NIOWebSocket
 
 /// The life of a WebSocket connection, on its event loop: from connecting to the last byte.
@@ -27,6 +28,8 @@ final class SocketHandler: ChannelInboundHandler {
   private var traffic = EmptyTraffic()
   /// The time until which the connection must be open.
   private var openingDue: Duration?
+  /// The head of an answer that opens no connection, while its body is read.
+  var refusal: HTTPResponseHead?
   /// Why the connection was not opened; an operation may arrive after that.
   private var openingFailure: (any Error)?
   /// Whether the channel takes frames.
@@ -119,7 +122,11 @@ extension SocketHandler {
   func check() {
     let now = clock.now()
     if let openingDue, openingDue <= now {
-      end(.notOpened(opening.failures.failure(.handshakeTimedOut)))
+      let failures = opening.failures
+      end(
+        .notOpened(
+          refusal.map { failures.refusal(by: $0, body: ByteBuffer()) }
+            ?? failures.failure(.handshakeTimedOut)))
     }
     perform(session.check(at: now))
   }

@@ -202,7 +202,11 @@ extension SocketOpening {
       ) { channel in
         channel.eventLoop.makeCompletedFuture {
           let answer = channel.eventLoop.makePromise(of: Answer.self)
-          try channel.pipeline.syncOperations.addHandler(RefusalReader(answer, observe))
+          let reader = RefusalReader(answer) { head in
+            handler.value.refusal = head
+            observe(head)
+          }
+          try channel.pipeline.syncOperations.addHandler(reader)
           return Upgrade.reading(answer.futureResult)
         }
       })
