@@ -218,8 +218,12 @@ package struct NullResolution: Sendable {
         let value = object.entries[number].value
         switch edit(value: value, before: old, under: field.child, at: next) {
         case .unchanged: break
-        case .replaced(let value):
-          object.entries[number].value = value
+        case .replaced(let edited):
+          if losesList(.field(key), from: value, to: edited) {
+            removed.insert(number)
+          } else {
+            object.entries[number].value = edited
+          }
           fields.append(key)
         case .errored(let replaced, let found):
           if joinedSteps == 0 { errors.append((steps, found)) }
@@ -239,6 +243,13 @@ package struct NullResolution: Sendable {
           .map { object.entries[$0] }
       }
       return (object.text, fields)
+    }
+
+    /// Whether a page of a connection has lost its list, with which it cannot be joined with the stored one.
+    private func losesList(_ step: RecordStep, from old: [UInt8], to new: [UInt8]) -> Bool {
+      guard step.isPage, RecordText.kind(old) == .object else { return false }
+      let (old, new) = (ObjectText(old), ObjectText(new))
+      return PageRule.lists.contains { old[$0] != nil && new[$0] == nil }
     }
 
     // MARK: Values

@@ -291,7 +291,6 @@ extension PageJoin {
 /// A stored connection: the start and end of its pages.
 private struct Connection {
   static let pageInfo = Array("\"pageInfo\"".utf8)
-  private static let pages = ["\"edges\"", "\"nodes\""].map { Array($0.utf8) }
   private static let startFields = ["\"startCursor\"", "\"hasPreviousPage\""].map { Array($0.utf8) }
   private static let endFields = ["\"endCursor\"", "\"hasNextPage\""].map { Array($0.utf8) }
 
@@ -327,7 +326,7 @@ private struct Connection {
 
   /// Whether the page has no elements: in `edges` and `nodes`, if it has one of them, else in any list.
   private func isEmpty(access: any SegmentAccess) -> Bool {
-    let pages = Self.pages.compactMap { fields[$0] }
+    let pages = PageRule.lists.compactMap { fields[$0] }
     guard pages.isEmpty else {
       return pages.allSatisfy { (ListReader($0, access: access)?.count ?? 0) == 0 }
     }

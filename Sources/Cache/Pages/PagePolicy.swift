@@ -68,6 +68,9 @@ struct PageRule: Sendable, Hashable {
     }
   }
 
+  /// The quoted names of the lists of a connection.
+  static let lists = ["\"edges\"", "\"nodes\""].map { Array($0.utf8) }
+
   /// The prefix of a page's name in records of a response that is not committed.
   static let mark: StaticString = "\"$page"
 

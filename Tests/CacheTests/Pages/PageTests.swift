@@ -155,6 +155,10 @@ struct PageTests {
         #"{"data":{"feed":null}}"#,
         #"{"errors":[{"message":"x","path":["feed"]}],"data":{"feed":null}}"#,
         #"{"data":{"feed":null},"errors":[{"message":"x","path":["feed"]}]}"#,
+        // Its list is that of the page, whose other fields would be those of a list that ends elsewhere.
+        #"{"data":{"feed":{"__typename":"Feed","edges":null,"pageInfo":{"__typename":"PageInfo","startCursor":"c2","#
+          + #""endCursor":"c3","hasNextPage":true,"hasPreviousPage":true},"total":9}},"#
+          + #""errors":[{"message":"x","path":["feed","edges"]}]}"#,
       ] {
         try await cache.write(
           body, Self.document, variables: #"{"after":"c1"}"#, keys: Self.connection)
