@@ -251,6 +251,51 @@ struct ResumeTests {
     #expect(summary.counters.failed == 1)
   }
 
+  @Test(
+    "a run that is continued starts from the bookmarks that it began with, although it has saved its own"
+  )
+  func bookmarks() async throws {
+    let manifest = try Bench.load(
+      """
+      version: 1
+      run: { concurrency: 1 }
+      sinks: [{ ndjson: { path: "{{op}}.ndjson" } }]
+      state: { file: state.json }
+      operations:
+        - id: saved
+          query: "query($login: String) { user(login: $login) { id login } }"
+          variables: { login: "{{state.login}}" }
+          emit: user
+          bookmark: { login: last(login) }
+        - id: failing
+          query: "query($login: String) { other: user(login: $login) { id } }"
+          variables: { login: "{{state.login}}" }
+          emit: other
+      """, in: location)
+    try location.write(#"{"login":"first"}"#, to: "state.json")
+    let isDown = Locked(true)
+    let bodies = Locked<[String]>([])
+    let transport = ScriptedTransport { [location] body, _ in
+      bodies.withLock { $0.append(body) }
+      guard body.contains("other") else { return .response() }
+      guard isDown.withLock({ $0 }) else { return .data(#"{"other":{"id":"1"}}"#) }
+      // Another batch with this state file ends now.
+      try location.write(#"{"login":"first","beside":1}"#, to: "state.json")
+      return .errors("down")
+    }
+    let first = try await Bench.run(manifest, transport: transport)
+    #expect(first.counters.done == 1 && first.counters.failed == 1)
+    #expect(
+      try JSONValue(parsing: location.text("state.json")) == ["login": "a", "beside": 1])
+    isDown.withLock { $0 = false }
+    let second = try await Bench.run(manifest, Bench.repeating, transport: transport)
+    #expect(second.counters.done == 1 && second.counters.alreadyDone == 1)
+    #expect(!second.hasFailures && second.warnings.isEmpty)
+    let third = try await Bench.run(manifest, Bench.resuming, transport: transport)
+    #expect(third.counters.done == 0 && third.counters.alreadyDone == 2)
+    #expect(bodies.withLock { $0.count == 3 && $0.allSatisfy { $0.contains(#""login":"first""#) } })
+  }
+
   @Test("shards take each task once, and are put together")
   func shards() async throws {
     try await Bench.withServer(Self.yaml, in: location) { manifest, _ in

@@ -1,4 +1,3 @@
-import GQLRunJSON
 public import GQLRunPipeline
 import GQLRunSupport
 import Logging
@@ -51,27 +50,19 @@ public struct BatchRun: Sendable {
   public func run(_ control: RunControl = RunControl()) async throws -> RunSummary {
     try requireFolder()
     try requireAllTasks()
-    let since = try since()
-    let run = BatchRun(manifest.starting(from: since), options: options, services: services)
-    return try await run.run(control, since: since)
+    let start = try start()
+    let run = BatchRun(manifest.starting(from: start.since), options: options, services: services)
+    return try await run.run(control, from: start)
   }
 
-  /// The values that operations with `since` start from: those of earlier runs, and of the run that is resumed.
-  private func since() throws -> JSONObject {
-    guard let newest = try resumedJournal() else { return try manifest.sinceValues(options.shard) }
+  /// The values that the tasks start from.
+  private func start() throws -> RunStart {
+    guard let newest = try resumedJournal() else { return try RunStart(manifest, options.shard) }
     // For writing, as the run will open it: a run that was killed at once has left a file without tables.
     let journal = try Journal(path: newest)
     defer { journal.close() }
-    return try Self.since(of: journal)
+    return try RunStart(manifest, of: journal)
   }
-
-  /// The values that a run with a journal started from.
-  static func since(of journal: Journal) throws -> JSONObject {
-    try journal.meta(sinceName).flatMap { try? JSONValue(parsing: $0).objectValue } ?? JSONObject()
-  }
-
-  /// The name of ``since()`` in a journal.
-  private static let sinceName = "since"
 
   /// The journal of the run that is resumed; `nil` for a new run.
   private func resumedJournal() throws -> String? {
@@ -86,9 +77,8 @@ public struct BatchRun: Sendable {
     return newest
   }
 
-  private func run(_ control: RunControl, since: JSONObject) async throws -> RunSummary {
-    let state = try StateFile.read(manifest.stateFile)
-    let check = RowCheck(manifest, state: state)
+  private func run(_ control: RunControl, from start: RunStart) async throws -> RunSummary {
+    let check = RowCheck(manifest, state: start.state)
     let isChecked = await check.advance(for: options.checksAllRows ? nil : Self.checkTime)
     let problems = await check.problems
     guard problems.isEmpty else { throw RowProblems(problems: problems) }
@@ -101,10 +91,10 @@ public struct BatchRun: Sendable {
     defer { journal.close() }
     let stop = RunStop()
     let stage = try SinkStage(
-      manifest, journal: journal, plan: plan, ledger: ledger, state: state, shard: options.shard,
+      manifest, journal: journal, plan: plan, ledger: ledger, shard: options.shard,
       cache: manifest.keepsInCache ? services.store : nil)
     let store = try JournalStore(
-      manifest, state: state, journal: journal, stage: stage, plan: plan, options: options,
+      manifest, state: start.state, journal: journal, stage: stage, plan: plan, options: options,
       services: services, stop: stop)
     var runnable = manifest
     runnable.settings.concurrency = concurrency(plan)
@@ -116,9 +106,7 @@ public struct BatchRun: Sendable {
     if isChecked, await check.isExact { store.progress.setTotal(await check.count) }
     try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
     if try journal.meta("started") == nil {
-      var values = ["started": "\(store.progress.now())"]
-      if !since.isEmpty { values[Self.sinceName] = JSONValue.object(since).jsonText() }
-      try journal.set(values)
+      try journal.set(start.recorded.merging(["started": "\(store.progress.now())"]) { $1 })
     }
     let helper = { @Sendable [logger = services.logger] in
       _ = await check.advance(for: nil)

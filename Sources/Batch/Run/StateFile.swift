@@ -24,3 +24,36 @@ enum StateFile {
     try AtomicFile.write(JSONValue.object(changed).jsonBytes(pretty: true) + [0x0A], to: path)
   }
 }
+
+/// The values of earlier runs that the tasks of a run start from.
+///
+/// They are among the variables of tasks, and so in their identities: all parts of a run have those of its beginning.
+struct RunStart {
+  /// The values of the state file.
+  let state: JSONObject
+  /// The values of operations with `since`, by their ids.
+  let since: JSONObject
+
+  /// Reads those of a new run.
+  init(_ manifest: Manifest, _ shard: Shard?) throws {
+    state = try StateFile.read(manifest.stateFile)
+    since = try manifest.sinceValues(shard)
+  }
+
+  /// Reads those of a run with a journal.
+  init(_ manifest: Manifest, of journal: Journal) throws {
+    // Read in any case: the run will save its bookmarks there. Journals of earlier versions have no values of it.
+    let file = try StateFile.read(manifest.stateFile)
+    state = try Self.values("state", of: journal) ?? file
+    since = try Self.values("since", of: journal) ?? JSONObject()
+  }
+
+  private static func values(_ name: String, of journal: Journal) throws -> JSONObject? {
+    try journal.meta(name).flatMap { try? JSONValue(parsing: $0).objectValue }
+  }
+
+  /// The values as a journal has them.
+  var recorded: [String: String] {
+    ["state": JSONValue.object(state).jsonText(), "since": JSONValue.object(since).jsonText()]
+  }
+}

@@ -41,8 +41,6 @@ actor SinkStage {
   private var repeated: [OutputID: Int] = [:]
   /// The list of outputs, which records files before they are written or renamed.
   private var ledger: OutputLedger
-  /// The values of the state file at the start of the run.
-  private let state: JSONObject
   /// The cache, if it is a sink; the pipeline has already written the results to it.
   private let cache: CacheStore?
   private let suffix: String
@@ -54,7 +52,7 @@ actor SinkStage {
 
   init(
     _ manifest: Manifest, journal: Journal, plan: SinkPlan, ledger: OutputLedger,
-    state: JSONObject = [:], shard: Shard? = nil, cache: CacheStore? = nil
+    shard: Shard? = nil, cache: CacheStore? = nil
   ) throws {
     self.cache = cache
     suffix = shard?.label ?? ""
@@ -62,7 +60,6 @@ actor SinkStage {
     self.journal = journal
     self.plan = plan
     self.ledger = ledger
-    self.state = state
     base = OutputPath(folder: manifest.folder)
     let ids = manifest.operations.map(\.id)
     numbers = try journal.register(ids)
@@ -199,7 +196,9 @@ actor SinkStage {
       let kept = bookmarks.filter { name, bookmark in
         !names.contains(name) && operations.contains(bookmark.operation)
       }
-      try StateFile.save(kept.mapValues(\.value), over: state, to: base.target(file))
+      // Another batch may have saved its own meanwhile.
+      try StateFile.save(
+        kept.mapValues(\.value), over: StateFile.read(file), to: base.target(file))
       try ledger.end([file])
     }
     if isComplete { try saveSince(of: operations) }

@@ -122,7 +122,7 @@ extension Manifest {
     // For writing, as the run will open it: a run that was killed at once has left a file without tables.
     let journal = try Journal(path: path)
     defer { journal.close() }
-    let task = try extractionTask(since: BatchRun.since(of: journal))
+    let task = try extractionTask(since: RunStart(self, of: journal).since)
     return try journal.read { db in
       let states = try Int.fetchAll(
         db, sql: "SELECT state FROM tasks WHERE id = ?", arguments: [Data(task.id.bytes)])
