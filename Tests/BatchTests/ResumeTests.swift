@@ -312,6 +312,43 @@ struct ResumeTests {
     }
   }
 
+  @Test("all shards start from the same bookmarks, which their merge saves")
+  func bookmarksOfShards() async throws {
+    try location.write(Bench.ids(40), to: "ids.csv")
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      state: { file: state.json }
+      operations:
+        - id: users
+          query: "query($id: ID!, $after: String) { user(id: $id, after: $after) { id } }"
+          foreach: { csv: ids.csv, key: "{{row.id}}" }
+          variables: { id: "{{row.id}}", after: "{{state.highest}}" }
+          emit: user
+          bookmark: { highest: max(id) }
+      """, in: location)
+    let transport = ScriptedTransport { body, _ in
+      let id = try JSONValue(parsing: body)["variables"]?["id"]?.stringValue ?? ""
+      return .data(#"{"user":{"id":"\#(id)"}}"#)
+    }
+    for isFirst in [true, false] {
+      for number in 1...2 {
+        _ = try await Bench.run(manifest, Bench.shard("\(number)/2"), transport: transport)
+        #expect(location.exists("state.json") != isFirst)
+      }
+      #expect(try ShardMerge(manifest).tasks == 40)
+      #expect(Set(try location.lines("o.ndjson")).count == 40)
+      #expect(try JSONValue(parsing: location.text("state.json")) == ["highest": "U_9"])
+      let merged = try await Bench.run(manifest, Bench.resuming, transport: transport)
+      #expect(merged.counters.alreadyDone == 40 && merged.counters.done == 0)
+    }
+    try location.write(#"{"highest":"U_1"}"#, to: "state.json")
+    _ = try await Bench.run(manifest, Bench.shard("1/2"), transport: transport)
+    let error = #expect(throws: JournalError.self) { try ShardMerge(manifest) }
+    #expect(error?.description.contains("started from different bookmarks") == true)
+  }
+
   @Test(
     "a journal whose name has no possible number of shards is not one of a shard",
     arguments: ["1of0", "1of-5", "1of\(Int.max)"])

@@ -122,6 +122,15 @@ struct OutputLedger {
     try save()
   }
 
+  /// Saves bookmarks in the state file of a manifest, if it has one.
+  mutating func save(_ bookmarks: [String: JSONValue], of manifest: Manifest) throws {
+    guard let file = manifest.stateFile else { return }
+    try willReplace([file])
+    // Another batch may have saved its own meanwhile.
+    try StateFile.save(bookmarks, over: StateFile.read(file), to: base.target(file))
+    try end([file])
+  }
+
   private func save() throws {
     var outputs = JSONObject()
     for (name, entry) in entries.sorted(by: { $0.key < $1.key }) {

@@ -13,7 +13,7 @@ struct OutputMerge {
 
   let plan: SinkPlan
   let base: OutputPath
-  private var ledger: OutputLedger
+  var ledger: OutputLedger
 
   /// - Parameter overwrites: Whether files that are not earlier outputs of the manifest may be overwritten.
   /// - Throws: ``OutputProblems`` if a file must not be overwritten.

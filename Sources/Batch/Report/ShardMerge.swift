@@ -22,6 +22,11 @@ public struct ShardMerge {
   public init(_ manifest: Manifest, overwrites: Bool = false) throws {
     let shards = try Self.shards(manifest)
     let journals = try shards.map { try Self.endedJournal(manifest, $0) }
+    guard let start = journals.first?.start, journals.allSatisfy({ $0.start == start }) else {
+      throw JournalError(
+        "the shards have started from different bookmarks or values of `since`, so that tasks may be in none of them; run "
+          + "all shards again without --resume, with the same state file and merged tables")
+    }
     var merge = try OutputMerge(manifest, overwrites: overwrites)
     let (whole, base) = (merge.plan, merge.base)
     var step = JournalStep()
@@ -55,22 +60,30 @@ public struct ShardMerge {
     let target = try JournalFolder(manifest).open(resumes: false, at: Date().timeIntervalSince1970)
     defer { target.close() }
     journal = target.path
-    try target.set(["id": identity])
+    try target.set(start.recorded.merging(["id": identity]) { $1 })
     try target.register(whole.outputs(base, cache: nil))
-    try target.record(step)
     let numbers = try target.register(manifest.operations.map(\.id))
+    for (operation, number) in zip(manifest.operations, numbers) {
+      for (name, fold) in operation.folds {
+        let values = journals.compactMap { $0.bookmarks[name] }
+        step.bookmarks[name] = fold.value(of: values).map { (operation: number, value: $0) }
+      }
+    }
+    try target.record(step)
     for journal in journals {
       try target.add(tasksOf: journal.path)
       try target.add(rowsOf: journal.path, whole.fileRelations)
     }
-    for (operation, number) in zip(manifest.operations, numbers) {
+    var bookmarks: [String: JSONValue] = [:]
+    for (operation, number) in zip(manifest.operations, numbers)
+    where try target.isComplete(operation: number) {
+      for (name, _) in operation.bookmarks { bookmarks[name] = step.bookmarks[name]?.value }
       guard let tables = operation.tables, let since = tables.since,
-        let name = operation.sinceName, try target.isComplete(operation: number),
-        let value = Bookmark.Fold.max.value(
-          of: journals.compactMap { $0.bookmarks[since.bookmark] })
+        let name = operation.sinceName, let value = step.bookmarks[since.bookmark]?.value
       else { continue }
-      try SinceStore(tables.target, suffix: "", base: base)?.save(value, as: name)
+      try SinceStore(tables.target, base: base)?.save(value, as: name)
     }
+    try merge.ledger.save(bookmarks, of: manifest)
     try target.setEnded(manifest, at: Date().timeIntervalSince1970)
     tasks = try target.counts().total
   }
@@ -82,6 +95,7 @@ public struct ShardMerge {
     var outputs: [OutputRecord]
     var bookmarks: [String: JSONValue]
     var identity: String?
+    var start: RunStart
   }
 
   /// Throws ``JournalError`` if shards have an object under several parents in files of tables.
@@ -141,7 +155,8 @@ public struct ShardMerge {
     }
     return Ended(
       path: path, sinks: try journal.sinks(), outputs: try journal.outputs(),
-      bookmarks: try journal.bookmarks().mapValues(\.value), identity: try journal.meta("id"))
+      bookmarks: try journal.bookmarks().mapValues(\.value), identity: try journal.meta("id"),
+      start: try RunStart(manifest, of: journal))
   }
 
   private static func shards(_ manifest: Manifest) throws -> [Shard] {

@@ -57,7 +57,7 @@ public struct BatchRun: Sendable {
 
   /// The values that the tasks start from.
   private func start() throws -> RunStart {
-    guard let newest = try resumedJournal() else { return try RunStart(manifest, options.shard) }
+    guard let newest = try resumedJournal() else { return try RunStart(manifest) }
     // For writing, as the run will open it: a run that was killed at once has left a file without tables.
     let journal = try Journal(path: newest)
     defer { journal.close() }

@@ -27,17 +27,18 @@ enum StateFile {
 
 /// The values of earlier runs that the tasks of a run start from.
 ///
-/// They are among the variables of tasks, and so in their identities: all parts of a run have those of its beginning.
-struct RunStart {
+/// They are among the variables of tasks, and so in their identities: all parts of a run have those of its beginning, and
+/// all shards have the same.
+struct RunStart: Equatable {
   /// The values of the state file.
   let state: JSONObject
   /// The values of operations with `since`, by their ids.
   let since: JSONObject
 
   /// Reads those of a new run.
-  init(_ manifest: Manifest, _ shard: Shard?) throws {
+  init(_ manifest: Manifest) throws {
     state = try StateFile.read(manifest.stateFile)
-    since = try manifest.sinceValues(shard)
+    since = try manifest.sinceValues()
   }
 
   /// Reads those of a run with a journal.

@@ -43,7 +43,7 @@ actor SinkStage {
   private var ledger: OutputLedger
   /// The cache, if it is a sink; the pipeline has already written the results to it.
   private let cache: CacheStore?
-  private let suffix: String
+  private let isShard: Bool
   private var isClosed = false
   private var bookmarks: [String: (operation: Int, value: JSONValue)] = [:]
   /// The time spent on journal and files, reported beside the duration of the run.
@@ -55,7 +55,7 @@ actor SinkStage {
     shard: Shard? = nil, cache: CacheStore? = nil
   ) throws {
     self.cache = cache
-    suffix = shard?.label ?? ""
+    isShard = shard != nil
     self.manifest = manifest
     self.journal = journal
     self.plan = plan
@@ -189,19 +189,16 @@ actor SinkStage {
     try writer.finish(isComplete: isComplete)
     isClosed = true
     if isComplete { try ledger.end(plan.filePaths) }
-    // Bookmarks are saved only once all results they cover are in the sinks.
-    if isComplete, let file = manifest.stateFile {
-      try ledger.willReplace([file])
+    // Bookmarks are saved only once all results they cover are in the sinks: those of shards after their merge, because
+    // the shards that run later have to start from the same ones.
+    if isComplete, !isShard {
       let names = Set(manifest.operations.compactMap { $0.tables?.since?.bookmark })
       let kept = bookmarks.filter { name, bookmark in
         !names.contains(name) && operations.contains(bookmark.operation)
       }
-      // Another batch may have saved its own meanwhile.
-      try StateFile.save(
-        kept.mapValues(\.value), over: StateFile.read(file), to: base.target(file))
-      try ledger.end([file])
+      try ledger.save(kept.mapValues(\.value), of: manifest)
+      try saveSince(of: operations)
     }
-    if isComplete { try saveSince(of: operations) }
     try journal.set([
       "ended": "\(progress.now())", "stop": stop?.rawValue ?? "",
       "total": progress.counters.total.map { "\($0)" } ?? "",
@@ -218,7 +215,7 @@ actor SinkStage {
         let name = operation.sinceName, let value = bookmarks[since.bookmark]?.value,
         try journal.isComplete(operation: number)
       else { continue }
-      try SinceStore(tables.target, suffix: suffix, base: base)?.save(value, as: name)
+      try SinceStore(tables.target, base: base)?.save(value, as: name)
     }
   }
 

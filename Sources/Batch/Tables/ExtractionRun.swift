@@ -99,7 +99,7 @@ package struct ExtractionRun: Sendable {
 extension Manifest {
   /// The only task of an extraction.
   ///
-  /// - Parameter values: Those that its run starts from; see ``sinceValues(_:)``.
+  /// - Parameter values: Those that its run starts from; see ``sinceValues()``.
   func extractionTask(since values: JSONObject = [:]) throws -> TaskItem {
     try TaskMaker(starting(from: values).operations[0], state: [:]).item(nil) { _ in [:] }
   }

@@ -10,14 +10,11 @@ struct SinceStore {
   private let base: OutputPath
 
   /// Locates the values; `nil` for tables in the database of a queue, which has them.
-  ///
-  /// - Parameter suffix: That of the files of a shard.
-  init?(_ target: TablesTarget, suffix: String, base: OutputPath) {
+  init?(_ target: TablesTarget, base: OutputPath) {
     self.base = base
     switch target {
-    case .sqlite(let path): (self.path, isDatabase) = (SinkPlan.path(path, suffix), true)
-    case .folder(let path, _):
-      (self.path, isDatabase) = (SinkPlan.path("\(path)/.gqlrun-since.json", suffix), false)
+    case .sqlite(let path): (self.path, isDatabase) = (path, true)
+    case .folder(let path, _): (self.path, isDatabase) = ("\(path)/.gqlrun-since.json", false)
     case .postgres: return nil
     }
   }
@@ -63,14 +60,11 @@ struct SinceStore {
 
 extension Manifest {
   /// The values that earlier runs left for this one, by the ids of the operations that have `since`.
-  ///
-  /// - Parameter shard: The shard, which has outputs of its own.
-  func sinceValues(_ shard: Shard?) throws -> JSONObject {
+  func sinceValues() throws -> JSONObject {
     var values = JSONObject()
     for operation in operations {
       guard let tables = operation.tables, let name = operation.sinceName,
-        let store = SinceStore(
-          tables.target, suffix: shard?.label ?? "", base: OutputPath(folder: folder))
+        let store = SinceStore(tables.target, base: OutputPath(folder: folder))
       else { continue }
       values[operation.id] = try store.value(of: name)
     }
@@ -79,7 +73,7 @@ extension Manifest {
 
   /// The manifest whose operations with `since` request what has changed since a value.
   ///
-  /// - Parameter values: See ``sinceValues(_:)``.
+  /// - Parameter values: See ``sinceValues()``.
   func starting(from values: JSONObject) -> Manifest {
     guard !values.isEmpty else { return self }
     var manifest = self

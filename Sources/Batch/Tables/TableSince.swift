@@ -24,6 +24,13 @@ struct TableSince: Sendable, Equatable {
 }
 
 extension BatchOperation {
+  /// How several values of a bookmark become one, by its name in journals: those of `bookmark`, and that of `since`.
+  var folds: [(name: String, fold: Bookmark.Fold)] {
+    var folds = bookmarks.map { (name: $0.name, fold: $0.value.fold) }
+    if let since = tables?.since { folds.append((name: since.bookmark, fold: .max)) }
+    return folds
+  }
+
   /// The values of the variables that are not those of rows.
   var constants: JSONObject {
     variables.reduce(into: JSONObject()) { object, variable in

@@ -304,7 +304,7 @@ struct TableTargetTests {
         #"{"customers":[{"__typename":"Customer","id":"1","name":"\#(name)","active":null}]}"#)
     }
     #expect(try await Bench.run(manifest, transport: transport).counters.done == 2)
-    #expect(try manifest.sinceValues(nil) == ["a": "late", "b": "early"])
+    #expect(try manifest.sinceValues() == ["a": "late", "b": "early"])
   }
 
   @Test("what another document or another variable selects does not start from the value")
@@ -348,7 +348,7 @@ struct TableTargetTests {
     #expect(first.counters.done == 1 && first.counters.failed == 1)
     let rest = try manifest(tables, keys: ["k1"])
     #expect(try await Bench.run(rest, Bench.repeating, transport: transport).stop == nil)
-    #expect(try rest.sinceValues(nil).isEmpty)
+    #expect(try rest.sinceValues().isEmpty)
   }
 
   @Test("rows without keys would be replaced by those of the next run", arguments: [true, false])
@@ -457,8 +457,45 @@ struct TableTargetTests {
     // The merged run has all rows, and what the next run starts from.
     let again = try await Bench.run(manifest, Bench.resuming, transport: transport)
     #expect(again.counters.alreadyDone == 12 && again.counters.done == 0)
-    #expect(try manifest.sinceValues(nil)["shop"] == "k9b")
+    #expect(try manifest.sinceValues()["shop"] == "k9b")
     #expect(try merged(target) == expected)
+  }
+
+  @Test("all shards start from the value of the merged tables, so that each task is in one of them")
+  func sinceOfShards() async throws {
+    try location.write(
+      """
+      type Query { customers(since: String, team: Int): [Customer!]! }
+      type Customer { id: ID! name: String }
+      """, to: "schema.graphql")
+    let manifest = try Bench.load(
+      """
+      version: 1
+      schema: schema.graphql
+      pipeline: p.pipeline.yaml
+      operations:
+        - id: shop
+          query: "query($since: String, $team: Int) { customers(since: $since, team: $team) { name } }"
+          foreach: { inline: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], key: "{{row.value}}" }
+          variables: { team: "{{row.value}}" }
+          tables: { to: "sqlite:o.db", since: { path: name, variable: since } }
+      """, in: location)
+    let asked = Locked<[String?]>([])
+    let transport = ScriptedTransport { body, _ in
+      let variables = try JSONValue(parsing: body)["variables"]
+      asked.withLock { $0.append(variables?["since"]?.stringValue) }
+      let team = variables?["team"]?.intValue ?? 0
+      return .data(
+        #"{"customers":[{"__typename":"Customer","id":"\#(team)","name":"t\#(team)"}]}"#)
+    }
+    for since in [nil, "t9"] as [String?] {
+      for shard in ["1/2", "2/2"] {
+        _ = try await Bench.run(manifest, Bench.shard(shard), transport: transport)
+      }
+      #expect(try ShardMerge(manifest).tasks == 12)
+      #expect(asked.withLock { $0 } == Array(repeating: since, count: 12))
+      asked.withLock { $0 = [] }
+    }
   }
 
   @Test("a merge keeps the NUL characters of texts")
