@@ -375,6 +375,29 @@ struct RunTests {
     #expect(message.contains("captured values are found by the key") == areUsed, "\(message)")
   }
 
+  @Test("keys of captured values that are canonically equivalent are two keys")
+  func equivalentKeys() async throws {
+    try location.write("k\n\u{E9}\ne\u{301}\n", to: "keys.csv")
+    let manifest = try Bench.load(
+      """
+      version: 1
+      sinks: [{ ndjson: { path: "{{op}}.ndjson" } }]
+      operations:
+        - id: u
+          query: "query($k: String) { user(k: $k) { id } }"
+          foreach: { csv: keys.csv, key: "{{row.k}}" }
+          variables: { k: "{{row.k}}" }
+          capture: { id: user.id }
+        - id: v
+          needs: [u]
+          query: "query($x: ID) { user(id: $x) { id } }"
+          foreach: { csv: keys.csv, key: "{{row.k}}" }
+          variables: { x: "{{u.id}}" }
+      """, in: location)
+    let summary = try await Bench.run(manifest, transport: ScriptedTransport { _ in .response() })
+    #expect(summary.counters.done == 4 && summary.counters.failed == 0)
+  }
+
   @Test("pages follow the cursor of a connection, and each record comes once")
   func pages() async throws {
     func yaml(_ file: String, limit: String = "") -> String {

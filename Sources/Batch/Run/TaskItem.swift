@@ -208,8 +208,9 @@ struct TaskRows {
       return found
     }
     guard isFoundByKey, item.problem == nil else { return item }
-    let first = tasks[item.key.hashValue] ?? item.id
-    tasks[item.key.hashValue] = first
+    // Strings with other bytes may be equal, and are other keys.
+    let first = tasks[UTF8Text(item.key).hashValue] ?? item.id
+    tasks[UTF8Text(item.key).hashValue] = first
     if first != item.id {
       item.problem =
         "an earlier row has the key `\(item.key)`, too, and captured values are found by the key; give each row a key "
