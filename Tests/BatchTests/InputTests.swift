@@ -79,13 +79,15 @@ struct InputTests {
   func sqlite() throws {
     let path = location.file("a.db")
     try location.execute(
-      "CREATE TABLE t (i, r, s, n); INSERT INTO t VALUES (1, 2.5, 'x', NULL)", in: path)
+      "CREATE TABLE t (i, r, s, n, b); INSERT INTO t VALUES (1, 2.5, 'x' || char(0) || 'y', NULL, x'00FF')",
+      in: path)
     let source = try QuerySource(path: path, query: "SELECT * FROM t")
     guard case .values(let row)? = try source.next()?.content else {
       Issue.record("no row")
       return
     }
-    #expect(JSONValue.object(row).canonicalText == #"{"i":1,"n":null,"r":2.5,"s":"x"}"#)
+    #expect(
+      JSONValue.object(row).canonicalText == #"{"b":"AP8=","i":1,"n":null,"r":2.5,"s":"x\u0000y"}"#)
     #expect(try source.next() == nil)
     #expect(throws: InputProblem.self) {
       _ = try QuerySource(path: path, query: "DELETE FROM t").next()

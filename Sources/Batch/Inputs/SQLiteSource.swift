@@ -36,19 +36,19 @@ struct SQLiteInput: RowInput {
 /// Reads the rows of a query over a SQLite file, opened read-only.
 final class QuerySource {
   private let queue: DatabaseQueue
-  private var cursor: RowCursor?
+  /// `nil` after the last row.
+  private var rows: RowStatement?
+  private let names: [String]
   private let path: String
   private var number = 0
 
   init(path: String, query: String) throws(InputProblem) {
     self.path = path
-    _ = try Self.columns(path: path, query: query)
+    names = try Self.columns(path: path, query: query)
     do {
       // Read-only, because the query is the user's: `query_only` lets `PRAGMA journal_mode` pass.
       queue = try DatabaseQueue(path: path, configuration: .reading)
-      cursor = try queue.inDatabase { db in
-        try GRDB.Row.fetchCursor(db, sql: query)
-      }
+      rows = try queue.inDatabase { try RowStatement($0, sql: query) }
     } catch {
       throw Self.problem(path, error)
     }
@@ -57,10 +57,13 @@ final class QuerySource {
   func next() throws -> Row? {
     do {
       return try queue.inDatabase { _ in
-        guard let row = try cursor?.next() else { return nil }
+        guard let row = try rows?.next() else {
+          rows = nil
+          return nil
+        }
         number += 1
         var object = JSONObject()
-        for (name, value) in row { object[name] = Self.json(value) }
+        for (name, value) in zip(names, row) { object[name] = Self.json(value) }
         return Row(number: number, content: .values(object))
       }
     } catch {
@@ -70,7 +73,7 @@ final class QuerySource {
 
   deinit {
     // A statement must be finalized on its database's queue.
-    queue.inDatabase { _ in cursor = nil }
+    queue.inDatabase { _ in rows = nil }
   }
 
   /// The column names of a query's result.
@@ -103,13 +106,12 @@ final class QuerySource {
     return names
   }
 
-  private static func json(_ value: DatabaseValue) -> JSONValue {
-    switch value.storage {
+  private static func json(_ value: SQLValue) -> JSONValue {
+    switch value {
     case .null: .null
-    case .int64(let number): .number(JSONNumber(number))
-    case .double(let number): JSONNumber(number).map { .number($0) } ?? .null
-    case .string(let text): .string(text)
-    case .blob(let data): .string(data.base64EncodedString())
+    case .integer(let number): .number(JSONNumber(number))
+    case .real(let number): JSONNumber(number).map { .number($0) } ?? .null
+    case .text(let text): .string(text)
     }
   }
 

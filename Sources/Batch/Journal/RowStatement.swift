@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import GRDBSQLite
 
@@ -100,12 +101,17 @@ struct RowStatement {
     return nil
   }
 
-  /// A value of the current row.
+  /// A value of the current row; the base64 text of a blob.
   private func value(_ column: Int32) -> SQLValue {
     switch sqlite3_column_type(handle, column) {
     case SQLITE_NULL: return .null
     case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))
     case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, column))
+    case SQLITE_BLOB:
+      let bytes = sqlite3_column_blob(handle, column)
+      let count = Int(sqlite3_column_bytes(handle, column))
+      let data = Data(UnsafeRawBufferPointer(start: bytes, count: count))
+      return .text(data.base64EncodedString())
     default:
       // By its length: a text may have NUL characters.
       let bytes = sqlite3_column_text(handle, column)
