@@ -202,7 +202,10 @@ final class JournalStore: TaskStore {
           // Repeated only if that is safe.
           case .unknown: manifest.operations[item.operation].mayRepeat
           case .skipped: onlyFailed && state.operations[item.operation].missing == nil
-          case .done: false
+          // Pages that `allow_partial` has accepted not to have are missing without it.
+          case .done:
+            record.error != nil
+              && manifest.operations[item.operation].tables?.settings.allowPartial == false
           }
         guard isRerun else {
           if isOfThisRun || state.earlier.mayContain(item.id) {

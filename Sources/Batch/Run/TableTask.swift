@@ -247,11 +247,11 @@ struct TableTask {
     update.part = 0
     update.cursor = nil
     guard let problem = update.error else { return }
+    update.cursor = frontier.text
     if requests.tables.settings.allowPartial, frontier.isEmpty {
       requests.countPartial(problem)
     } else {
       update.state = .failed
-      update.cursor = frontier.text
     }
   }
 

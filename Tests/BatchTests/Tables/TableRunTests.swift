@@ -321,8 +321,10 @@ struct TableRunTests {
 
   @Test("`allow_partial` makes such a task done, with a warning")
   func allowPartial() async throws {
+    let fault = Fault()
+    let transport = Self.broken(fault)
     let summary = try await Bench.run(
-      manifest(tables: "allow_partial: true"), transport: Self.broken())
+      manifest(tables: "allow_partial: true"), transport: transport)
     #expect(summary.counters.done == 1 && summary.counters.failed == 0)
     let warning = try #require(summary.warnings.first)
     #expect(summary.warnings.count == 1)
@@ -332,6 +334,13 @@ struct TableRunTests {
       parsing: RunInspection(manifest(), journal: summary.journal).report())
     #expect(report["partial"]?.arrayValue?.count == 1)
     #expect(report["resolved"] == nil)
+    // A run that continues without it needs the pages.
+    let strict = try await Bench.run(manifest(), Bench.resuming, transport: transport)
+    #expect(strict.counters.failed == 1 && received(strict) == 0)
+    fault.isThere.withLock { $0 = false }
+    let last = try await Bench.run(manifest(), Bench.repeating, transport: transport)
+    #expect(last.counters.done == 1 && received(last) > 0)
+    #expect(try rows() == Self.shop.rows)
   }
 
   @Test("`allow_partial` accepts any number of connections that nothing finds again")
