@@ -169,11 +169,9 @@ public struct RunOutput: Sendable {
 }
 
 extension JournalFolder {
-  /// The newest journal of the whole run or, if there is none, of any shard.
+  /// The newest journal of runs without shards and of all shards.
   func newest() throws -> String? {
-    let own = try all()
-    if let last = own.last { return last }
-    return try files().filter { $0.path == $0.journal }.map(\.path).max()
+    try files().filter { $0.path == $0.journal }.map(\.path).max()
   }
 }
 

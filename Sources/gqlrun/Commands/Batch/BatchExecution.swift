@@ -7,7 +7,7 @@ import GQLRunPipeline
 enum BatchExecution {
   /// - Parameters:
   ///   - manifest: The manifest.
-  ///   - file: The manifest's file, for messages.
+  ///   - file: The manifest's file as messages have it: that of a shard with its option.
   ///   - verbose: The verbosity of the log.
   ///   - isQuiet: Whether to show no progress.
   ///   - work: What the command does, for the advice of a message.

@@ -10,20 +10,22 @@ enum BatchOutcome {
   /// - Parameters:
   ///   - summary: The summary.
   ///   - manifest: The manifest's file.
+  ///   - continued: The manifest as commands have it that continue the run.
   ///   - work: What the command did.
   ///   - isReported: Whether the summary was printed, which has the reasons.
   static func failure(
-    _ summary: RunSummary, _ manifest: String, during work: Work, isReported: Bool
+    _ summary: RunSummary, _ manifest: String, continued: String, during work: Work,
+    isReported: Bool
   ) -> Failure? {
     if summary.stop == .tooManyFailures, work != .repetition {
       return Failure(
         .failed,
-        "stopped after too many failures; gqlrun batch run \(manifest) --resume continues the run, --only failed "
+        "stopped after too many failures; gqlrun batch run \(continued) --resume continues the run, --only failed "
           + "repeats the failed tasks")
     }
     return failure(
       summary.stop, detail: summary.stopDetail, outage: summary.outage,
-      how: "gqlrun batch run \(manifest) \(work.option) continues the run")
+      how: "gqlrun batch run \(continued) \(work.option) continues the run")
       ?? (summary.hasFailures
         ? Failure(.failed, isReported ? "" : reason(summary, manifest)) : nil)
   }

@@ -88,7 +88,7 @@ struct BatchRunCommand: AsyncParsableCommand {
     options.overwrites = outputs.overwrite
     let work: BatchOutcome.Work = only == nil ? .run : .repetition
     let summary = try await BatchExecution.run(
-      manifest, source.manifest, verbose: verbose, isQuiet: quiet, during: work
+      manifest, continued, verbose: verbose, isQuiet: quiet, during: work
     ) { [manifest, options] services, control in
       try await BatchRun(manifest, options: options, services: services).run(control)
     }
@@ -96,7 +96,13 @@ struct BatchRunCommand: AsyncParsableCommand {
     for warning in summary.warnings { Terminal.warning(warning) }
     try BatchOutcome.end(
       with: BatchOutcome.failure(
-        summary, source.manifest, during: work, isReported: !quiet), of: manifest, isQuiet: quiet)
+        summary, source.manifest, continued: continued, during: work, isReported: !quiet),
+      of: manifest, isQuiet: quiet)
+  }
+
+  /// The manifest as commands have it that continue the run: with the shard.
+  private var continued: String {
+    source.manifest + (shard.map { " --shard \($0.number)/\($0.count)" } ?? "")
   }
 
   private func report(_ summary: RunSummary) {
@@ -134,7 +140,7 @@ struct BatchRunCommand: AsyncParsableCommand {
     guard summary.stop == nil else { return }
     let known = summary.counters.earlier[.failed]
     if summary.counters.failed + known > 0 {
-      Terminal.hint("gqlrun batch run \(source.manifest) --only failed repeats the failed tasks")
+      Terminal.hint("gqlrun batch run \(continued) --only failed repeats the failed tasks")
     }
     if before[.failed] > known {
       Terminal.hint(
