@@ -579,6 +579,35 @@ struct RunTests {
       errors.first?.contains("x.json cannot be kept: it is not a regular") == true, "\(errors)")
   }
 
+  @Test(
+    "a snapshot whose row names a file of the batch fails its task, and does not replace the file")
+  func snapshotOfFile() async throws {
+    try location.write("k\nm.batch.yaml\nk.csv\no.ndjson\nother.json\n", to: "k.csv")
+    let yaml = """
+      version: 1
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations:
+        - id: a
+          query: "{ user { id } }"
+          foreach: { csv: k.csv, key: "{{row.k}}" }
+          emit: user
+          snapshot: "{{key}}"
+      """
+    let manifest = try Bench.load(yaml, in: location)
+    var options = RunOptions()
+    options.updatesSnapshots = true
+    let summary = try await Bench.run(
+      manifest, options, transport: ScriptedTransport { _ in .response() })
+    #expect(summary.counters.done == 1 && summary.counters.failed == 3)
+    let reasons = summary.failures?.all.map(\.message) ?? []
+    for role in ["the manifest", "the rows of `a`", "the sink"] {
+      #expect(reasons.contains { $0.contains("would replace \(role)") }, "\(reasons)")
+    }
+    #expect(try location.text("m.batch.yaml") == yaml)
+    #expect(try location.lines("k.csv").count == 5)
+    #expect(location.exists("other.json"))
+  }
+
   @Test("data that is too large for a snapshot fails its task")
   func largeSnapshot() async throws {
     let manifest = try Bench.load(

@@ -159,6 +159,17 @@ struct OutputCheck {
     return problems
   }
 
+  /// What the snapshot of a task would replace at a path that only its row determines; `nil` if it may be there.
+  func replaced(bySnapshotAt path: String) -> String? {
+    var files = LocationTable<String>()
+    for input in inputs() { files.add(input.file.role, at: Location(input.file.path)) }
+    for output in outputs where !isSnapshot(output) {
+      files.add(output.role, at: Location(output.path))
+    }
+    return files.found(at: Location(path)).first
+      ?? (isJournal(path) ? "a journal of the batch" : nil)
+  }
+
   private func inputs() -> [(file: InputFile, reader: Int?)] {
     var inputs: [(InputFile, Int?)] = manifest.inputs.map { ($0, nil) }
     for operation in manifest.operations {

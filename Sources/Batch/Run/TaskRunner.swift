@@ -571,6 +571,9 @@ extension TaskRunner {
       }
       return
     }
+    if let other = OutputCheck(manifest, plan).replaced(bySnapshotAt: path) {
+      throw TaskProblem("the snapshot \(path) would replace \(other)")
+    }
     try AtomicFile.write(value.jsonBytes(pretty: true) + [0x0A], to: base.target(path))
   }
 
