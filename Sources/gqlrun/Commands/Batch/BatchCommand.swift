@@ -319,7 +319,10 @@ struct ManifestOptions: ParsableArguments {
 }
 
 struct OverwriteOptions: ParsableArguments {
-  @Flag(help: "Replace files, and write into tables, that this manifest did not create.")
+  @Flag(
+    help:
+      "Replace files that this manifest did not create, and write into tables that no batch created."
+  )
   var overwrite = false
 }
 

@@ -124,7 +124,10 @@ struct ExtractCommand: AsyncParsableCommand {
   var only: BatchRunCommand.Selection?
 
   @Flag(
-    help: "Replace files, and write into tables, that earlier runs of this document did not create."
+    help: """
+      Replace files that earlier runs of this document did not create, and write into tables of a SQLite file that no \
+      run created.
+      """
   )
   var overwrite = false
 
@@ -150,6 +153,11 @@ struct ExtractCommand: AsyncParsableCommand {
       throw ValidationError(
         "--rate-limit \(text): this is no rate and no format of a budget; write a rate such as 50/s, 600/m or 5000/h, or "
           + "headers, github or shopify")
+    }
+    let limits = rateLimit.compactMap { Extraction.rateLimit($0, option: "--rate-limit")?.key }
+    if Set(limits).count < limits.count {
+      throw ValidationError(
+        "--rate-limit takes one rate and one format of a budget; leave out the others")
     }
     guard to != nil || dryRun else {
       throw ValidationError(
