@@ -241,7 +241,9 @@ struct OutputCheck {
       let isState = output.path == manifest.stateFile
       let isOwn =
         if isState {
-          ledger.knows(output.path) || isStateFile(output.path)
+          // Only merges and runs without shards save it.
+          try ledger.knows(output.path) || isStateFile(output.path)
+            || ledger.siblings().contains { $0.knows(output.path) }
         } else if output.path.hasSuffix(".part") {
           ledger.owns(output.path) || ledger.knows(String(output.path.dropLast(5)))
         } else if !output.isSink {

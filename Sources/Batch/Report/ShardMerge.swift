@@ -22,7 +22,9 @@ public struct ShardMerge {
   public init(_ manifest: Manifest, overwrites: Bool = false) throws {
     let shards = try Self.shards(manifest)
     let journals = try shards.map { try Self.endedJournal(manifest, $0) }
-    guard let start = journals.first?.start, journals.allSatisfy({ $0.start == start }) else {
+    guard let start = journals.first?.start,
+      journals.allSatisfy({ $0.start.hasTasks(of: start, manifest) })
+    else {
       throw JournalError(
         "the shards have started from different bookmarks or values of `since`, so that tasks may be in none of them; run "
           + "all shards again without --resume, with the same state file and merged tables")

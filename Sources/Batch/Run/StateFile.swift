@@ -29,7 +29,7 @@ enum StateFile {
 ///
 /// They are among the variables of tasks, and so in their identities: all parts of a run have those of its beginning, and
 /// all shards have the same.
-struct RunStart: Equatable {
+struct RunStart {
   /// The values of the state file.
   let state: JSONObject
   /// The values of operations with `since`, by their ids.
@@ -47,6 +47,11 @@ struct RunStart: Equatable {
     let file = try StateFile.read(manifest.stateFile)
     state = try Self.values("state", of: journal) ?? file
     since = try Self.values("since", of: journal) ?? JSONObject()
+  }
+
+  /// Whether the tasks of a manifest are the same as with other values. Other batches may share its state file.
+  func hasTasks(of other: RunStart, _ manifest: Manifest) -> Bool {
+    since == other.since && manifest.stateNames.allSatisfy { state[$0] == other.state[$0] }
   }
 
   private static func values(_ name: String, of journal: Journal) throws -> JSONObject? {
