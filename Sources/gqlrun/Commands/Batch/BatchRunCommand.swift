@@ -75,6 +75,17 @@ struct BatchRunCommand: AsyncParsableCommand {
     case failed
   }
 
+  func validate() throws {
+    if dryRun, resume || only != nil {
+      throw ValidationError(
+        "--dry-run shows what a new run sends; leave out \(resume ? "--resume" : "--only failed")")
+    }
+    if resume, only != nil {
+      throw ValidationError(
+        "--resume and --only failed continue the newest run in two ways; leave out one of them")
+    }
+  }
+
   func run() async throws {
     var manifest = try source.load(runs: !dryRun, request: request).manifest
     if let concurrency = limits.concurrency { manifest.settings.concurrency = concurrency }

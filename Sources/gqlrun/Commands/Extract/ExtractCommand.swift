@@ -164,6 +164,10 @@ struct ExtractCommand: AsyncParsableCommand {
         "--to is missing: write --to sqlite:FILE, --to FOLDER/ --format csv, or --to postgres://…; "
           + "--dry-run shows the tables without writing any")
     }
+    if dryRun, resume || only != nil {
+      throw ValidationError(
+        "--dry-run shows what a new run sends; leave out \(resume ? "--resume" : "--only failed")")
+    }
     if resume, only != nil {
       throw ValidationError("--resume requests the failed pages, too; leave out --only failed")
     }
