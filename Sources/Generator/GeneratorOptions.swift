@@ -125,6 +125,10 @@ extension GeneratorOptions {
   /// - Parameter settings: The values of each key of `extensions.gqlrun`; a scalar is `Name=Type`.
   /// - Throws: ``GenerationFailure`` for a value that a key does not have.
   package init(settings: [String: [String]]) throws(GenerationFailure) {
+    // The path of a file in it would begin at the root of the file system.
+    for key in ["output", "schema_output", "manifest"] where settings[key]?.first?.isEmpty == true {
+      throw GenerationFailure("`\(key)` is empty; write a path")
+    }
     self.init(
       access: try Self.choice(settings, "access") ?? .internal,
       fields: try Self.choice(settings, "fields") ?? .verbatim,

@@ -84,6 +84,11 @@ struct GenerateOptions: ParsableArguments {
   var fromApollo: String?
 
   func validate() throws {
+    for (option, path) in [
+      ("--output", output), ("--schema-output", schemaOutput), ("--manifest", manifest),
+    ] where path?.isEmpty == true {
+      throw ValidationError("the path of \(option) is empty")
+    }
     guard schemaOutput == nil || schemaModule != nil else {
       throw ValidationError("--schema-output needs --schema-module, the module of that folder")
     }
