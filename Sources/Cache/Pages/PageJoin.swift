@@ -108,7 +108,7 @@ struct PageJoin {
     let kind = RecordText.kind(new)
     if kind == .null { return nil }
     guard let old, RecordText.kind(old) != .null else {
-      guard rule.policy == .offset, rule.offset > 0 else { return new }
+      guard rule.policy == .offset, rule.offset != 0 else { return new }
       warn(title, "starts at \(rule.offset), but nothing is stored before it")
       return nil
     }
@@ -188,7 +188,7 @@ struct PageJoin {
     _ old: ListReader, _ new: ListReader, at offset: Int
   ) throws(PageGap) -> [UInt8] {
     let count = old.count
-    guard offset <= count else {
+    guard 0...count ~= offset else {
       throw PageGap(problem: "starts at \(offset), but only \(count) elements are stored")
     }
     var writer = ListWriter(access: access, isLeaf: old.isLeaf)

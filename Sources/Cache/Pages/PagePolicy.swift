@@ -34,6 +34,7 @@ struct PageRule: Sendable, Hashable {
   var storedKey: String
   var after: String?
   var before: String?
+  /// The index of the first element; negative if the argument is no index, which no stored list has.
   var offset = 0
 
   /// The page that `field` selects; `nil` if it is the whole list or its start, which replaces the
@@ -60,10 +61,7 @@ struct PageRule: Sendable, Hashable {
         if argument("limit", "first", "take") == nil { return nil }
         return
       }
-      guard case .number(let number) = value, let start = Int(number.text), start >= 0 else {
-        return nil
-      }
-      offset = start
+      offset = value.identifier.flatMap { Int($0) } ?? -1
     case .append: break
     }
   }

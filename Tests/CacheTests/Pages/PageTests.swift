@@ -249,6 +249,26 @@ struct PageTests {
     }
   }
 
+  @Test("an offset may be a text, and one that is no index joins nothing", arguments: Way.allCases)
+  func offsetsOfOtherTypes(way: Way) async throws {
+    let keys = KeyRules(pages: ["Query": ["list": .offset]])
+    try await way.withCache { cache in
+      var warnings: [Int] = []
+      for (offset, elements) in [
+        ("-1", "[9]"), ("0", "[0,1]"), (#""2""#, "[2,3]"), ("-1", "[9]"), ("1.5", "[9]"),
+        (#""x""#, "[9]"),
+        ("99999999999999999999", "[9]"),
+      ] {
+        let written = try await cache.write(
+          #"{"data":{"list":\#(elements)}}"#, "query ($o: Any) { list(offset: $o) }",
+          variables: #"{"o":\#(offset)}"#, keys: keys)
+        warnings.append((written.summary?.warnings ?? []).count)
+      }
+      #expect(warnings == [1, 0, 0, 1, 1, 1, 1])
+      #expect(try await cache.read("{ list }", keys: keys) == #"{"list":[0,1,2,3]}"#)
+    }
+  }
+
   @Test("pages in every order of fetching match a simple model", arguments: Way.allCases)
   func model(way: Way) async throws {
     // Long ids, so that lists go into segments.
