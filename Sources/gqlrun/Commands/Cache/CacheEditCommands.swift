@@ -95,8 +95,22 @@ extension CacheCommand {
 extension JQFilter {
   /// The one output of the expression for a value.
   ///
-  /// - Throws: ``Failure`` if the expression fails, or has no output or several.
+  /// jq 1.6 rounds numbers to `Double`. Those of the value have their text in the output, as jq 1.7 leaves it.
+  ///
+  /// - Throws: ``Failure`` if the expression fails, or has no output or several, or if jq may not tell two numbers apart.
   fileprivate func onlyOutput(of value: JSONValue) throws -> JSONValue {
+    var exact: [Double: JSONNumber] = [:]
+    _ = try value.mapNumbers { number in
+      // A `Double` has up to 15 digits of every number.
+      guard number.text.utf8.count > 15, let rounded = number.doubleValue else { return number }
+      if let other = exact.updateValue(number, forKey: rounded), other != number {
+        throw Failure(
+          .badInput,
+          "the data has the numbers \(other) and \(number), which are equal for jq; select only one of them"
+        )
+      }
+      return number
+    }
     try value.jsonBytes().withUnsafeBytes { try add($0) }
     var outputs: [JSONValue] = []
     try forEachOutput { output in
@@ -111,6 +125,24 @@ extension JQFilter {
         "--jq returned \(Quantity.count(outputs.count, "value")); return the changed data, as in "
           + "'.country.name = \"Germany\"'")
     }
-    return outputs[0]
+    return outputs[0].mapNumbers { number in
+      number.doubleValue.flatMap { exact[$0] } ?? number
+    }
+  }
+}
+
+extension JSONValue {
+  /// The value with other numbers.
+  fileprivate func mapNumbers(_ body: (JSONNumber) throws -> JSONNumber) rethrows -> JSONValue {
+    switch self {
+    case .number(let number): return .number(try body(number))
+    case .array(let elements): return .array(try elements.map { try $0.mapNumbers(body) })
+    case .object(var object):
+      for member in object.members {
+        object[member.key] = try member.value.mapNumbers(body)
+      }
+      return .object(object)
+    case .null, .boolean, .string: return self
+    }
   }
 }
