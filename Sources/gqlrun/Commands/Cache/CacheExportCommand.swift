@@ -79,6 +79,13 @@ extension CacheCommand {
         throw Failure(
           .usage, "only a file can be copied as a database; name it with --store sqlite:PATH")
       }
+      for log in ["-wal", "-journal"].map({ FilePath.real(file) + $0 })
+      where FilePath.size(of: log) > 0 {
+        throw Failure(
+          .failed,
+          "cannot write \(file): SQLite would apply \(log) to it, the log of a database that is open or was not "
+            + "closed; choose another name, or end that program and remove both files")
+      }
       let output = try OutputFile(file, replacing: form, isPrivate: true)
       guard let part = output.incompletePath else {
         throw Failure(
