@@ -103,6 +103,8 @@ public final class CacheQuery {
       sqlite3_close_v2(database)
       throw error
     }
+    // A misspelled column in quotes is an error, and no text with its name.
+    _disableDoubleQuotedStringLiterals(database)
     sqlite3_set_authorizer(database, authorize, nil)
     return database
   }
