@@ -45,7 +45,7 @@ struct OperationsCommand: AsyncParsableCommand {
         try PipelineFile.look(at: $0, environment: .gqlrun(endpoint: nil))
       }
       let (rules, schema) = try SchemaFile.rules(of: loaded, schema: schema, flags: keys)
-      let documents = try DocumentSet(paths: files)
+      let documents = try DocumentSet(paths: try Project.expanded(files))
       let report = documents.report(against: schema, warnings: false)
       if report.hasErrors {
         try report.write(as: .human)
@@ -68,7 +68,7 @@ struct OperationsCommand: AsyncParsableCommand {
             -o ops.json
         """)
 
-    @ArgumentParser.Argument(help: "GraphQL documents.")
+    @ArgumentParser.Argument(help: "GraphQL documents, or patterns such as 'src/**/*.graphql'.")
     var files: [String]
 
     @OptionGroup var textOptions: TextOptions
@@ -111,7 +111,7 @@ struct OperationsCommand: AsyncParsableCommand {
     @ArgumentParser.Argument(help: "Operation manifest.")
     var manifest: String
 
-    @ArgumentParser.Argument(help: "GraphQL documents that it was built from.")
+    @ArgumentParser.Argument(help: "GraphQL documents that it was built from, or patterns.")
     var files: [String] = []
 
     @OptionGroup var textOptions: TextOptions

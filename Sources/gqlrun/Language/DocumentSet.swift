@@ -15,12 +15,11 @@ struct DocumentSet {
   /// Reads the documents at `paths`; `-` is standard input.
   ///
   /// - Parameters:
-  ///   - paths: The files.
+  ///   - paths: The files, each once.
   ///   - edition: The edition that they must follow.
   init(paths: [String], edition: Edition = .newest) throws {
-    var seen: Set<String> = []
     self.init(
-      try paths.filter { seen.insert($0).inserted }.map {
+      try paths.map {
         SourceFiles.File(
           name: Input.label($0), bytes: try Input.bytes($0, "the document"))
       }, edition: edition)
