@@ -30,7 +30,17 @@ struct Glob: Sendable, Hashable {
   }
 
   /// Whether it matches exactly one path.
-  var isLiteral: Bool { !text.contains { "*?[".contains($0) } }
+  var isLiteral: Bool { literal.endIndex == text.endIndex }
+
+  /// The folder that contains all matching files, with a slash at its end; empty if that is any folder.
+  var folder: String {
+    let fixed = literal
+    guard let slash = fixed.lastIndex(of: "/") else { return "" }
+    return String(fixed[...slash])
+  }
+
+  /// The text in front of the first wildcard.
+  private var literal: Substring { text.prefix { !"*?[".contains($0) } }
 
   /// Whether it matches a path. Takes time proportional to the product of the lengths.
   func matches(_ path: String) -> Bool {

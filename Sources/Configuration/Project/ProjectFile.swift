@@ -132,7 +132,7 @@ extension ProjectFile {
   ) -> (files: [String], unmatched: [Int]) {
     let excluded = patterns.filter { $0.hasPrefix("!") }
       .flatMap { Glob.alternatives(of: String($0.dropFirst())) }
-    var tree: [String]?
+    var trees: [String: [String]] = [:]
     var seen: Set<String> = []
     var files: [String] = []
     var unmatched: [Int] = []
@@ -144,8 +144,11 @@ extension ProjectFile {
           let path = FilePath.resolve(glob.text, in: folder)
           candidates = FileManager.default.fileExists(atPath: path) ? [glob.text] : []
         } else {
-          let all = tree ?? Self.tree(folder)
-          tree = all
+          // The folder may be outside of that of the project.
+          let base = glob.folder
+          let root = base.isEmpty ? folder : FilePath.resolve(base, in: folder)
+          let all = trees[base] ?? Self.tree(root).map { base + $0 }
+          trees[base] = all
           candidates = all.filter { glob.matches($0) }
         }
         for candidate in candidates where !excluded.contains(where: { $0.matches(candidate) }) {
