@@ -45,7 +45,7 @@ struct OperationsCommand: AsyncParsableCommand {
         try PipelineFile.look(at: $0, environment: .gqlrun(endpoint: nil))
       }
       let (rules, schema) = try SchemaFile.rules(of: loaded, schema: schema, flags: keys)
-      let documents = try DocumentSet(paths: try Project.expanded(files))
+      let documents = try DocumentSet(paths: try Project.expanded(files, without: self.schema))
       let report = documents.report(against: schema, warnings: false)
       if report.hasErrors {
         try report.write(as: .human)

@@ -183,7 +183,8 @@ struct SchemaCommand: AsyncParsableCommand {
 
     /// The operations and fragments of all files.
     private func documents() throws -> Document {
-      let set = try DocumentSet(paths: try Project.expanded(operations), edition: edition)
+      let set = try DocumentSet(
+        paths: try Project.expanded(operations, without: [old, new]), edition: edition)
       guard set.syntaxErrors.isEmpty else {
         try FindingReport(findings: set.syntaxErrors, sources: set.sources).write(as: .human)
         throw Failure(.badInput, "")

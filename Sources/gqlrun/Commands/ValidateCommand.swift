@@ -73,7 +73,7 @@ struct ValidateCommand: AsyncParsableCommand {
       if schema.isEmpty, projectOptions.isGiven {
         schema = try projectOptions.projects().flatMap(\.schema)
       }
-      return [Project(schema: schema, documents: try Project.expanded(files))]
+      return [Project(schema: schema, documents: try Project.expanded(files, without: schema))]
     }
     var projects = try projectOptions.projects()
     if !schema.isEmpty {

@@ -37,14 +37,18 @@ extension Project {
   }
 
   /// Expands file patterns that the shell did not expand because they were quoted. The result has each file once.
-  static func expanded(_ names: [String]) throws -> [String] {
+  ///
+  /// - Parameter schema: Files that are no documents, although a pattern may match them.
+  static func expanded(_ names: [String], without schema: [String]) throws -> [String] {
     let folder = FileManager.default.currentDirectoryPath
+    let schemaFiles = Set(schema.map { FilePath.withoutLinks($0) ?? $0 })
     var seen: Set<String> = []
     return try names.flatMap { name -> [String] in
       guard name != "-", name.contains(where: { "*?[{".contains($0) }),
         !FileManager.default.fileExists(atPath: name)
       else { return [name] }
       let files = ProjectFile.files([name], in: folder).files
+        .filter { !schemaFiles.contains(FilePath.withoutLinks($0) ?? $0) }
       guard !files.isEmpty else { throw Failure(.badInput, "no document matches \(name)") }
       return files.map(shown)
     }.filter { seen.insert(FilePath.withoutLinks($0) ?? $0).inserted }

@@ -150,7 +150,7 @@ struct GenerateOptions: ParsableArguments {
     let schema = schema.isEmpty ? project?.schema ?? inFolder("schema") : schema
     let documents =
       try documents.isEmpty
-      ? project?.documents ?? inFolder("documents") : Project.expanded(documents)
+      ? project?.documents ?? inFolder("documents") : Project.expanded(documents, without: schema)
     guard !schema.isEmpty else {
       throw Failure(.usage, "there is no schema; name it with --schema")
     }
