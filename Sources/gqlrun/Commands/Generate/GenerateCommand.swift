@@ -51,18 +51,21 @@ struct GenerateCommand: AsyncParsableCommand {
   }
 
   private func generate() throws {
-    for plan in try settings.plans(of: projectOptions) {
+    let plans = try settings.plans(of: projectOptions)
+    guard settings.pipeline == nil || plans.contains(where: { $0.manifest != nil }) else {
+      throw Failure(.usage, "--pipeline needs --manifest, whose ids it determines")
+    }
+    var count = 0
+    for plan in plans {
       let files = try plan.files()
       if check {
         let differences = try files.differences()
-        guard differences.isEmpty else {
+        count += differences.count
+        if differences.isEmpty {
+          Terminal.note("\(plan.output): \(files.texts.count) files, up to date")
+        } else {
           try Terminal.write(differences.joined())
-          throw Failure(
-            .failed,
-            "\(differences.count) generated file\(differences.count == 1 ? " is" : "s are") not up to "
-              + "date; run gqlrun generate")
         }
-        Terminal.note("\(plan.output): \(files.texts.count) files, up to date")
       } else {
         let changes: Int
         do {
@@ -72,6 +75,12 @@ struct GenerateCommand: AsyncParsableCommand {
         }
         Terminal.note("\(plan.output): \(files.texts.count) files, \(changes) changed")
       }
+    }
+    guard count == 0 else {
+      throw Failure(
+        .failed,
+        "\(count) generated file\(count == 1 ? " is" : "s are") not up to date; run gqlrun generate"
+      )
     }
   }
 
