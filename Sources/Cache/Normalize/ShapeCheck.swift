@@ -254,7 +254,8 @@ final class ShapeCheck: JSONEventReceiver {
 
   /// Sets the type of the object in the top frame.
   private func noteType(_ name: String) {
-    guard let last = frames.indices.last, !frames[last].isConcrete else { return }
+    guard let last = frames.indices.last, !frames[last].isConcrete || frames[last].type != name
+    else { return }
     let declared = frames[last].type
     if schema.possibleTypes(of: declared).contains(name) {
       frames[last].type = name

@@ -149,6 +149,10 @@ struct ResponseShapeTests {
     #expect(found.warnings.count == 2)
     #expect(found.warnings[0].contains(#"the enum Role has no value "C""#))
     #expect(found.warnings[1].contains("Node cannot be a Robot"))
+    let other = try check(
+      #"{"user":{"__typename":"Page","id":"1","name":"a"}}"#, "{ user { id name } }")
+    #expect(other.problem == nil)
+    #expect(other.warnings.map { $0.contains("User cannot be a Page") } == [true])
   }
 
   @Test("a normalizer that checks the shape writes nothing of a response that does not fit")
