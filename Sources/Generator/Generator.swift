@@ -101,8 +101,11 @@ public struct Generator {
   ) -> GeneratedFile {
     let access = options.access == .public ? "public " : ""
     let imports = used.modules(isSchema: kind == .schema, options).map { "\(access)import \($0)\n" }
+    // The text does not depend on the working directory.
+    let folder = "\(options.folder)/"
+    let document = source.hasPrefix(folder) ? String(source.dropFirst(folder.count)) : source
     let head = """
-      \(GeneratedFile.mark) from \(Printable.line(source)); changes are overwritten.
+      \(GeneratedFile.mark) from \(Printable.line(document)); changes are overwritten.
       // swift-format-ignore-file
 
       \(imports.joined())

@@ -46,6 +46,8 @@ public struct GeneratorOptions: Sendable, Hashable {
   public var conformances: Set<Conformance>
   /// The edition that the documents must follow, and the schema is checked by; the newest by default.
   public var edition: Edition
+  /// The folder that the generated files leave out in the paths of documents.
+  package var folder = "."
 
   /// The Swift types of scalars by names that mean the same in most schemas. A date without a time of day, and a
   /// time of day, have no type in Foundation.

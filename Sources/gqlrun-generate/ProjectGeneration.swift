@@ -21,7 +21,9 @@ struct ProjectGeneration {
     let folder = FilePath.folder(of: file.path)
     output = settings["output"]?.first.map { FilePath.resolve($0, in: folder) }
     schemaOutput = settings["schema_output"]?.first.map { FilePath.resolve($0, in: folder) }
-    options = try GeneratorOptions(settings: settings)
+    var options = try GeneratorOptions(settings: settings)
+    options.folder = folder
+    self.options = options
     schema = try Self.files(project.schema, "schema", of: file)
     let schema = schema
     documents = try Self.files(project.documents, "documents", of: file)

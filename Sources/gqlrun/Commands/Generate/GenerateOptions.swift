@@ -159,13 +159,15 @@ struct GenerateOptions: ParsableArguments {
     }
     // A schema file that a pattern of the documents matches is not a document.
     let schemaFiles = Set(schema.map { FilePath.withoutLinks($0) ?? $0 })
+    var options = try self.options(values)
+    options.folder = folder.isEmpty ? FileManager.default.currentDirectoryPath : folder
     return GeneratePlan(
       schema: schema,
       documents: documents.filter { !schemaFiles.contains(FilePath.withoutLinks($0) ?? $0) },
       output: output,
       schemaOutput: try schemaOutput ?? path("schema_output"),
       manifest: try manifest ?? path("manifest"),
-      pipeline: pipeline, options: try options(values))
+      pipeline: pipeline, options: options)
   }
 
   private func options(_ values: [String: [String]]) throws -> GeneratorOptions {
