@@ -59,9 +59,9 @@ struct SocketMessage: Equatable {
         payload = start..<cursor.offset
         kind = first
       } else {
-        // A string of JSON has no control characters.
+        // A string of JSON has no control characters, and no byte that is not UTF-8.
         guard let value = cursor.takePlainString(), value.count <= Self.maxPlainBytes,
-          !value.contains(where: { $0 < 0x20 }), !hasNoted(key)
+          value.allSatisfy({ (0x20..<0x80).contains($0) }), !hasNoted(key)
         else { return nil }
         note(key, value)
       }
