@@ -215,7 +215,11 @@ private let fileEnvironment: PipelineFileEnvironment = {
   {
     lines.removeLast()
   }
-  let exchanges = lines.dropFirst().map { line -> (RecordedRequest, RecordedResponse)? in
+  // Processes that begin a file at the same time write a first line each.
+  let others = lines.dropFirst().filter {
+    (try? JSONValue(parsing: Array($0)))?["gqlrun_recording"]?.intValue != 1
+  }
+  let exchanges = others.map { line -> (RecordedRequest, RecordedResponse)? in
     guard let value = try? JSONValue(parsing: Array(line)), let request = RecordedRequest(value),
       let response = value["response"].flatMap({ RecordedResponse($0) })
     else { return nil }
