@@ -146,7 +146,7 @@ final class ResultPrinter {
 
 /// The lines that `gqlrun run --incremental` prints: one JSON object for each part of a response.
 struct PartLines {
-  /// The number of errors that were printed.
+  /// The number of errors of the current response that were printed.
   private var errors = 0
 
   /// - Parameters:
@@ -154,6 +154,8 @@ struct PartLines {
   ///   - time: The duration since the start of the operation.
   mutating func line(_ response: GraphQLResponse, after time: Duration) throws -> String {
     let part = response.part
+    // Each event of a subscription is a response of its own, and so is that of a retry.
+    if part?.index ?? 0 == 0 { errors = 0 }
     var line = JSONObject()
     line["part"] = .number(JSONNumber(part?.index ?? 0))
     line["milliseconds"] = .number(JSONNumber(Int(time / .milliseconds(1))))
