@@ -83,6 +83,7 @@ struct DoctorTests {
       ("unauthenticated", 77, "needs credentials"),
       ("hang-up", 69, "closed the connection"),
       ("no-http", 1, "did not answer with HTTP"),
+      ("limited", 69, "is incomplete: the server limits requests: the status is 429"),
     ] as [(String, Int32, String)])
   func liars(_ kind: String, _ status: Int32, _ text: String) async throws {
     let result = try await LyingServer.run(kind, "doctor", in: Folder())
@@ -112,6 +113,23 @@ struct DoctorTests {
     #expect(
       report["features"]?["depth"]?["detail"]?.stringValue?.contains("not asked") == true,
       "\(result)")
+  }
+
+  @Test("a server that limits requests is asked no more, and no feature is missing", .needsPython)
+  func limited() async throws {
+    let folder = try Folder()
+    let result = try await LyingServer.run(
+      "limits", "doctor", "--json", "--write", "own.yaml", in: folder)
+    #expect(
+      result.status == 69
+        && result.errors.contains("is incomplete: the server limits requests: the status is 429"),
+      "\(result)")
+    #expect(!folder.exists("own.yaml"))
+    let report = try report(result.output)
+    #expect(report["requests"]?.intValue == 4, "\(result)")
+    for feature in ["get", "introspection", "arrays", "subscriptions-sse", "depth"] {
+      #expect(report["features"]?[feature]?["supported"]?.isNull == true, "\(feature): \(result)")
+    }
   }
 
   @Test("an endpoint that agrees with everything is not believed", .needsPython)
@@ -282,7 +300,8 @@ private enum LyingServer {
             elif kind == "unauthenticated": self.reply(200, "application/json", b'{"data":null,"errors":[{"message":"who?","extensions":{"code":"UNAUTHENTICATED"}}]}')
             elif kind == "web-socket" and b"subscription {" in body: self.reply(200, "application/json", b'{"data":null,"errors":[{"message":"no"}]}')
             elif kind == "web-socket": self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
-            elif kind == "agrees": self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
+            elif kind == "limited" or kind == "limits" and len(asked) > 3: self.reply(429, "text/plain", b"slow down")
+            elif kind in ("agrees", "limits"): self.reply(200, "application/json", b'{"data":{"__typename":"Query"}}')
             elif kind == "silent": self.rfile.read(1)
             elif kind == "endless" or kind == "later-endless" and len(asked) > 1:
                 self.reply(200, "application/json", b'{"data":"', 1 << 40)

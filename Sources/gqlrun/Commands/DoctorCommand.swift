@@ -15,7 +15,8 @@ struct DoctorCommand: AsyncParsableCommand {
       queries, arrays of operations, uploads, incremental delivery, transports of subscriptions, \
       compression, HTTP/2, the certificate, and limits on depth and size. Sends at most \
       \(EndpointProbe.maxRequests) requests, one after the other; none changes anything, and each has 10 \
-      seconds, or --timeout. Exit code 1 if the URL is no GraphQL endpoint, 69 if it stops answering.
+      seconds, or --timeout. Exit code 1 if the URL is no GraphQL endpoint, 69 if it stops answering or \
+      limits requests.
 
       --audit checks each MUST and SHOULD of \(Audit.edition), for servers, with \
       at most \(Audit.maxRequests) requests: a line for each rule, and what was sent and received where it \
@@ -86,13 +87,12 @@ struct DoctorCommand: AsyncParsableCommand {
     if let write { try OutputFile.check(write, replacing: replaced) }
     let report = try await examine(endpoint, pipeline, hiding: secrets)
     try Terminal.write(secrets.hide(in: json ? report.json : report.table))
+    if let reason = report.interruption {
+      throw Failure(
+        .unreachable, "the examination is incomplete: \(reason) (\(endpoint.shownURL))")
+    }
     guard report.examination.isGraphQL else {
       throw notGraphQL(endpoint, refusesCredentials: report.examination.refusesCredentials)
-    }
-    guard !report.isIncomplete else {
-      throw Failure(
-        .unreachable,
-        "the examination is incomplete: \(endpoint.shownURL) did not answer several requests")
     }
     if let write { try self.write(report, endpoint, to: write) }
   }
@@ -150,7 +150,7 @@ struct DoctorCommand: AsyncParsableCommand {
       let examination = try await Examination.run(with: probe)
       return DoctorReport(
         url: endpoint.shownURL, requests: await probe.count,
-        isIncomplete: await probe.hasGivenUp, examination: examination)
+        interruption: await probe.interruption, examination: examination)
     }
     if report.examination.isGraphQL {
       report.examination.noteTLS(connection.withLock { $0 }, now: Services.timeOfDay())
@@ -200,8 +200,8 @@ struct DoctorCommand: AsyncParsableCommand {
 struct DoctorReport: Sendable {
   var url: String
   var requests: Int
-  /// Whether requests were left out because others were not answered.
-  var isIncomplete = false
+  /// Why no further requests were sent; `nil` if all were.
+  var interruption: String?
   var examination: Examination
 
   /// Three columns: feature, verdict, detail.

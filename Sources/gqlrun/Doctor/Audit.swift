@@ -13,9 +13,10 @@ struct Audit: Sendable {
 
   /// The requests that were sent, and those that were left out because others were not answered.
   private(set) var exchanges: [AuditExchange] = []
+  /// Why requests were left out; `nil` if none was.
+  private(set) var interruption: String?
 
-  /// Sends all requests, or only the first one if that is not answered with data. Stops where the server asks for a
-  /// pause.
+  /// Sends all requests, or only the first one if that is not answered with data.
   ///
   /// - Throws: ``ChainError`` if the endpoint cannot be reached.
   static func run(with probe: EndpointProbe) async throws -> Audit {
@@ -24,7 +25,10 @@ struct Audit: Sendable {
       let outcome = try await probe.send(request)
       if audit.exchanges.isEmpty, case .failure(let error) = outcome { throw error }
       audit.exchanges.append(AuditExchange(request, outcome))
-      guard audit.answersQueries, !audit.isLimited else { break }
+      guard audit.answersQueries else { break }
+    }
+    if audit.exchanges.contains(where: { !$0.wasSent }) {
+      audit.interruption = await probe.interruption
     }
     return audit
   }
@@ -44,16 +48,6 @@ struct Audit: Sendable {
 
   /// Whether the endpoint refuses the first query because of its credentials.
   var refusesCredentials: Bool { exchanges.first?.refusesCredentials ?? false }
-
-  private var isLimited: Bool { exchanges.last?.isLimited ?? false }
-
-  /// Why requests were left out; `nil` if none was.
-  var interruption: String? {
-    if let last = exchanges.last, last.isLimited {
-      return "the server limits requests: the status is \(last.status)"
-    }
-    return exchanges.contains { !$0.wasSent } ? "several requests were not answered" : nil
-  }
 
   /// A finding for each rule, in the order of the specification.
   var findings: [AuditFinding] { AuditRule.all.map { finding(on: $0) } }
@@ -100,8 +94,6 @@ struct Audit: Sendable {
 
 extension Audit {
   private func verdict(on rule: AuditRule, _ exchange: AuditExchange) -> AuditRule.Verdict {
-    // A limit is no answer to what was asked.
-    if exchange.isLimited { return .open(interruption ?? "") }
     if exchange.answer != nil { return rule.check(exchange, self) }
     // A server without GraphQL by GET may ignore such requests.
     if exchange.wasSent, exchange.request.method == .get, let get = self[.get], get.answer == nil {
@@ -161,7 +153,7 @@ struct AuditExchange: Sendable {
   let answer: ProbeAnswer?
   /// Why there is no answer; empty if there is one.
   let problem: String
-  /// Whether the request was sent.
+  /// Whether the request was sent. A limit is no answer to what was asked: such a request counts as not sent.
   let wasSent: Bool
   /// The body, if it is a well-formed GraphQL response.
   let response: Response?
@@ -217,11 +209,6 @@ struct AuditExchange: Sendable {
 
   /// Whether the request accepts what legacy clients accept, for which 200 is the status of errors, too.
   var isLegacy: Bool { request.accept == "application/json" }
-
-  /// Whether the server asks for a pause because of its load, or the number of requests.
-  var isLimited: Bool {
-    status == 429 || status == 503 && answer?.fields[.retryAfter] != nil
-  }
 
   /// Whether the answer has the media type of GraphQL responses.
   var isLabelled: Bool { mediaType == ProbeAnswer.graphQLType }

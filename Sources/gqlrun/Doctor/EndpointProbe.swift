@@ -19,7 +19,7 @@ actor EndpointProbe {
     case answer(ProbeAnswer)
     /// The message of a failure of the network.
     case failure(ChainError)
-    /// Not sent, with the reason.
+    /// Not sent, or answered with a limit of requests, with the reason.
     case skipped(String)
 
     /// The answer, if there is one.
@@ -38,6 +38,8 @@ actor EndpointProbe {
   /// The number of requests so far.
   private(set) var count = 0
   private var failures = 0
+  /// Why the server asks for a pause; `nil` if it does not.
+  private var pause: String?
   nonisolated let endpoint: Endpoint
   private let maxRequests: Int
   private let transport: any HTTPTransport
@@ -68,15 +70,18 @@ actor EndpointProbe {
     self.limits = limits
   }
 
-  /// Whether no further requests are sent because too many were not answered.
-  var hasGivenUp: Bool { failures >= Self.maxFailures }
+  /// Why no further requests are sent; `nil` if they are.
+  var interruption: String? {
+    pause ?? (failures >= Self.maxFailures ? "several requests were not answered" : nil)
+  }
 
   /// Counts a request that another client sends; returns the reason if none may be sent.
   func beginRequest() -> String? {
     guard count < maxRequests else {
       return "not asked: an examination sends at most \(maxRequests) requests"
     }
-    guard !hasGivenUp else {
+    if let pause { return "not asked: \(pause)" }
+    guard failures < Self.maxFailures else {
       return "not asked: \(failures) requests were not answered"
     }
     count += 1
@@ -90,12 +95,20 @@ actor EndpointProbe {
       let response = try await transport.send(request.message(to: endpoint), limits: limits)
       var answer = try await Self.answer(response)
       answer.hiding = hiding
-      return .answer(answer)
+      guard answer.isLimited else { return .answer(answer) }
+      return .skipped(pausing(answer.status))
     } catch let error as ChainError {
       // A refused TLS handshake or an endless body is an answer of a kind, but not a useful one.
       failures += 1
       return .failure(hiding.chainError(error))
     }
+  }
+
+  /// Notes that the server asks for a pause. Returns the reason for reports.
+  private func pausing(_ status: Int) -> String {
+    let reason = "the server limits requests: the status is \(status)"
+    pause = reason
+    return reason
   }
 
   /// Asks for a WebSocket connection; `nil` without an answer.
@@ -104,7 +117,10 @@ actor EndpointProbe {
     let head = HTTPRequest(
       method: .get, scheme: endpoint.scheme, authority: endpoint.authority, path: endpoint.path,
       headerFields: endpoint.headers)
-    return try await WebSocketProbe.answer(to: head, offering: subprotocols, limits: limits)
+    let answer = try await WebSocketProbe.answer(to: head, offering: subprotocols, limits: limits)
+    guard answer?.status == 429 else { return answer }
+    _ = pausing(429)
+    return nil
   }
 
   private static func answer(_ response: HTTPResponseMessage) async throws -> ProbeAnswer {
@@ -229,6 +245,9 @@ struct ProbeAnswer: Sendable {
   var data: JSONObject? {
     graphQL?["errors"]?.arrayValue?.isEmpty ?? true ? graphQL?["data"]?.objectValue : nil
   }
+
+  /// Whether the server asks for a pause because of its load, or the number of requests.
+  var isLimited: Bool { status == 429 || status == 503 && fields[.retryAfter] != nil }
 
   /// Whether the endpoint refuses the request because of its credentials.
   var refusesCredentials: Bool {

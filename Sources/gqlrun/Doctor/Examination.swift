@@ -114,7 +114,10 @@ extension Examination {
   private mutating func start() async throws -> ProbeAnswer? {
     let outcome = try await probe.send(ProbeRequest(Self.typename))
     if case .failure(let error) = outcome { throw error }
-    guard let answer = outcome.answer else { return nil }
+    guard let answer = outcome.answer else {
+      note(.graphQL, verdict: .unknown, detail: outcome.problem)
+      return nil
+    }
     refusesCredentials = answer.refusesCredentials
     guard answer.graphQL != nil else {
       note(.graphQL, verdict: .no, detail: "a query by POST is answered with \(answer.summary)")
