@@ -217,6 +217,9 @@ struct ProfileCommand: AsyncParsableCommand {
       throw Failure(
         .usage, "\(operation.label) is a subscription; add --subscribe to measure its events")
     }
+    if operation.type == .mutation {
+      Terminal.warning("\(operation.label) is executed with every request")
+    }
     if load.isGiven {
       var report = report(source: shownEndpoint ?? pipeline[0], operation: operation.label)
       if load.subscribe {
