@@ -263,7 +263,7 @@ struct SubscriptionRunTests {
     arguments: [
       ("\"1970-01-01T00:01:40Z\"", 100.0), ("\"1970-01-01T00:01:40.500Z\"", 100.5), ("100", 100),
       ("1700000000000", 1_700_000_000), ("1700000000.5", 1_700_000_000.5), ("\"soon\"", nil),
-      ("null", nil), ("true", nil),
+      ("null", nil), ("true", nil), ("1700000000000000", nil),
     ])
   func timeInEvent(text: String, seconds: Double?) throws {
     #expect(EventTime.seconds(try JSONValue(parsing: text)) == seconds)

@@ -30,7 +30,8 @@ package struct EventTime: Sendable {
 
   static func seconds(_ value: JSONValue) -> Double? {
     if let number = value.doubleValue {
-      // Seconds reach this number in the year 5138.
+      // Milliseconds reach this number in the year 5138, and seconds the next one.
+      guard number < 1e14 else { return nil }
       return number < 1e11 ? number : number / 1e3
     }
     // The style of Foundation reads fractions of seconds, too.

@@ -154,6 +154,11 @@ struct ProfileCommand: AsyncParsableCommand {
   func run() async throws {
     let earlier = try outputs.check()
     let report = try await Interruption.run { try await makeReport() }
+    if let path = load.eventTime, let events = report.subscription, events.events > 0,
+      events.delay == nil
+    {
+      Terminal.warning("the events have no time that can be read at \(path): no delay is reported")
+    }
     try outputs.write(report, comparedWith: earlier)
   }
 
