@@ -382,6 +382,16 @@ struct InspectTests {
     #expect(error?.message.contains(reason) == true)
   }
 
+  @Test("a cache with an endpoint is shown with the default pipeline")
+  func cacheWithEndpoint() async throws {
+    let folder = try Folder()
+    let path = folder.file("cache.db")
+    try await Self.fill(path, posts: 1)
+    let found = try InspectSubjects([path], endpoint: "http://127.0.0.1:1/")
+    #expect(found.pipelines == [nil] && found.caches == [path])
+    #expect(try InspectSubjects([path], endpoint: nil).pipelines.isEmpty)
+  }
+
   @Test("the program prints the URL, serves, and ends at an interrupt")
   func program() async throws {
     let folder = try Folder()

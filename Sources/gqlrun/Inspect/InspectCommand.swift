@@ -90,7 +90,11 @@ struct InspectSubjects {
   /// - Throws: ``Failure`` if an argument is none of these, or nothing is found without arguments.
   init(_ arguments: [String], endpoint: String?) throws {
     for argument in arguments { try add(argument, endpoint: endpoint) }
-    guard arguments.isEmpty else { return }
+    guard arguments.isEmpty else {
+      // An endpoint without a pipeline file is that of the default pipeline.
+      if pipelines.isEmpty, runs.isEmpty, endpoint != nil { pipelines = [nil] }
+      return
+    }
     let names = (try? FileManager.default.contentsOfDirectory(atPath: ".").sorted()) ?? []
     for name in names.filter({ Self.isLikely($0) }) {
       // A file that cannot be shown is no error if it was not named.
