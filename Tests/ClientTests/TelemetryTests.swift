@@ -156,6 +156,23 @@ struct TelemetryTests {
     #expect(bodies.flatMap(\.values).allSatisfy { $0 > 50 } && !bodies.isEmpty)
   }
 
+  @Test("the attempts of a subscription are those of all its connections")
+  func subscriptionAttempts() async throws {
+    let receivers = Receivers()
+    try await DemoServer.withServer { server in
+      let folder = try Folder()
+      let file = try folder.pipeline(
+        server.url + "?close-after=2&times=1",
+        chain: "[max-retry: { backoff: { base: 0s } }, fetch, response-code, parse]")
+      try await PipelineClient(file: file, configuration: receivers.configuration()).shutdown {
+        let operation = try $0.prepare("subscription { countdown(from: 3, delay: 0) }")
+        for try await _ in $0.execute(GraphQLRequest(operation)) {}
+      }
+    }
+    #expect(receivers.total("graphql.client.subscription.gaps") == 1)
+    #expect(receivers.total("graphql.client.attempts") == 2)
+  }
+
   @Test(
     "documents, variables, bodies, header fields and query strings are in no metric and no span",
     arguments: [

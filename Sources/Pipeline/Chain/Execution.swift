@@ -18,6 +18,8 @@ final class Execution: Sendable {
     var attempt: Attempt?
     var stream: ResponseStream?
     var number = 1
+    /// The number of attempts before the one from which ``number`` counts.
+    var earlierAttempts = 0
     var retryCause: (any Error)?
     var hasEnded = false
     /// Whether the current attempt has delivered an event.
@@ -57,7 +59,7 @@ final class Execution: Sendable {
   }
 
   /// The number of attempts so far, at least 1.
-  var attempts: Int { progress.withLock { $0.number } }
+  var attempts: Int { progress.withLock { $0.earlierAttempts + $0.number } }
 
   /// The next result for the caller, or `nil` at the end.
   ///
@@ -210,6 +212,7 @@ final class Execution: Sendable {
 
   /// Begins again with the first attempt of the request.
   private func restartAnew(_ progress: inout Progress, _ cause: (any Error)?) {
+    progress.earlierAttempts += progress.number
     progress.number = 1
     progress.request = original
     progress.retryCause = cause
