@@ -163,7 +163,7 @@ struct Completion {
 
   /// The value names of files.
   private static let fileNames: Set = [
-    "file", "files", "document", "manifest", "manifests", "response", "old", "new",
+    "file", "files", "document", "manifest", "manifests", "response", "old", "new", "path",
   ]
 
   private var variables: [Offer] {

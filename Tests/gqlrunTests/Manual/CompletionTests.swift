@@ -84,6 +84,8 @@ struct CompletionTests {
       ("gqlrun plugins max-", ["max-retry"]),
       ("gqlrun plugins max-retry --mark", ["--markdown"]),
       ("gqlrun profile --keep ", [":folders"]),
+      ("gqlrun serve --manifest ", [":files "]),
+      ("gqlrun run --unix-socket ", [":files "]),
       ("gqlrun cache import a.graphql ", [":files "]),
       ("gqlrun validate a.graphql b.graphql ", [":files "]),
       ("gqlrun help cache ex", ["explain", "export"]),
