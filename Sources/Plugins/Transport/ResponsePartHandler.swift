@@ -11,6 +11,8 @@ import NIOHTTP2
 ///   is its last part (``BodyLoss``).
 /// - The client does not notice the end of a response that comes alone, while the request is still being sent, until
 ///   everything is sent. So an empty part precedes it, and the connection is closed.
+/// - The client returns a connection to its pool some time after the end of a request that was answered before, and stops
+///   the program if the connection was closed in between. So such a response ends its connection.
 /// - Over HTTP/2, the client releases a request whose response has ended, and a later event that concerns the sending
 ///   of this request stops the program. So the stream is closed at once, and the client gets no further event.
 final class ResponsePartHandler: ChannelDuplexHandler {
@@ -115,7 +117,8 @@ final class ResponsePartHandler: ChannelDuplexHandler {
       deliver(context)
       // Informational responses have no body.
       isInBody = head.status.code >= 200 || head.status == .switchingProtocols
-      pass(data, context)
+      let isEarly = isSending && !isStream && head.status.code >= 200
+      pass(isEarly ? wrapInboundOut(.head(Self.ending(head))) : data, context)
     case .end:
       deliver(context)
       isInBody = false
@@ -128,6 +131,13 @@ final class ResponsePartHandler: ChannelDuplexHandler {
       if isReleased { return context.close(promise: nil) }
       if isEarly, number == self.number { closeSoon(context) }
     }
+  }
+
+  /// The head of a response with the end of its connection.
+  private static func ending(_ head: HTTPResponseHead) -> HTTPResponseHead {
+    var head = head
+    head.headers.replaceOrAdd(name: "Connection", value: "close")
+    return head
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {

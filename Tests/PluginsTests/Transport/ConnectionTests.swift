@@ -91,6 +91,31 @@ import Testing
     }
   }
 
+  // If it was closed at the end of the upload, the client would return it to its pool, and stop the program.
+  @Test func `an answer before the end of the upload is the last one on its connection`()
+    async throws
+  {
+    let (heads, head) = AsyncStream.makeStream(of: Void.self)
+    // The server reads the rest only after its answer has arrived: the client cannot have sent all of it.
+    let script: [RawServer.Step] = [
+      .bytes(1), .send(Self.ok), .run { for await _ in heads {} }, .untilClosed,
+    ]
+    try await RawServer.withServer(script) { server in
+      let transport = AsyncHTTPTransport(clock: ServiceClock(TestClock()))
+      var message = HTTPRequestMessage(
+        head: HTTPRequest(
+          method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/"))
+      let file = try Upload(bytes: [UInt8](repeating: 0, count: 32 << 20), fileName: "zeros.bin")
+      message.multipart = MultipartBody(operations: Array("{}".utf8), uploads: ["file": file])
+      let response = try await transport.send(message, limits: Self.patient)
+      #expect(response.head.headerFields[.connection] == "close")
+      head.finish()
+      let body = try await response.body.prefix(1 << 20)
+      #expect(String(decoding: body, as: UTF8.self) == HTTPText.user)
+      await transport.shutdown()
+    }
+  }
+
   @Test func `a connection serves on after a refused answer that was read to its end`()
     async throws
   {
