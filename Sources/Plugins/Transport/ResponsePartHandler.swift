@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
@@ -205,15 +206,28 @@ final class ResponsePartHandler: ChannelDuplexHandler {
   }
 }
 
-/// Sends head and body of a request in one write.
+/// Bytes that a server sent before a request, on a connection whose requests were all answered.
+struct UnaskedBytes: Error {}
+
+/// Sends head and body of a request in one write, on a connection without bytes that answer no request.
 ///
 /// The client flushes each part by itself: two or three system calls and packets for a short
 /// request, and as many wake-ups of the server. A part without an immediate successor is flushed at
 /// the end of the event loop's current tick, and one that is a whole body with the end of its request: the client writes
 /// that end by itself, from the event loop of the request, and closes a connection whose response comes before it.
-final class WholeRequestHandler: ChannelOutboundHandler {
+///
+/// The client takes a response for the answer to a request that it has written, also if the server sent it before: a second
+/// response to the request before. So a request on a kept connection waits until the bytes that the socket has are
+/// read, and the connection is closed if there are any before the request is sent. What the server sends later cannot be
+/// distinguished from the answer.
+final class WholeRequestHandler: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
+
+  /// The time in which the event loop reads the bytes that the socket has.
+  private static let readingTime = TimeAmount.milliseconds(1)
 
   /// Whether a request has started whose end was not written yet.
   private var isOpen = false
@@ -222,6 +236,12 @@ final class WholeRequestHandler: ChannelOutboundHandler {
   /// Whether the whole body was written in one part, and the end of its request was not.
   private var awaitsEnd = false
   private var holdsFlush = false
+  /// Whether the connection has had a request before.
+  private var isKept = false
+  /// Whether nothing was sent of the current request, which is not the first one.
+  private var isUnsent = false
+  /// Whether the current request waits until the bytes that the socket has are read.
+  private var isWaiting = false
 
   static func add(to channel: any Channel) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
@@ -232,12 +252,12 @@ final class WholeRequestHandler: ChannelOutboundHandler {
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     switch unwrapOutboundIn(data) {
     case .head(let head):
-      (isOpen, awaitsEnd) = (true, false)
+      (isOpen, awaitsEnd, isUnsent) = (true, false, isKept)
       unwritten = head.headers.first(name: "Content-Length").flatMap { Int($0) }
     case .body(let part):
       awaitsEnd = part.readableBytes == unwritten
       unwritten = nil
-    case .end: (isOpen, awaitsEnd) = (false, false)
+    case .end: (isOpen, awaitsEnd, isKept) = (false, false, true)
     }
     context.write(data, promise: promise)
   }
@@ -245,15 +265,58 @@ final class WholeRequestHandler: ChannelOutboundHandler {
   func flush(context: ChannelHandlerContext) {
     guard isOpen else {
       holdsFlush = false
-      return context.flush()
+      return send(context)
     }
     guard !holdsFlush, !awaitsEnd else { return }
     holdsFlush = true
     context.eventLoop.assumeIsolated().execute {
       guard self.holdsFlush else { return }
       self.holdsFlush = false
-      if !self.awaitsEnd { context.flush() }
+      if !self.awaitsEnd { self.send(context) }
     }
+  }
+
+  /// Sends what was written, after the bytes that the socket has were read.
+  private func send(_ context: ChannelHandlerContext) {
+    guard !isWaiting else { return }
+    guard isUnsent, Self.hasUnreadBytes(context) else {
+      isUnsent = false
+      return context.flush()
+    }
+    isWaiting = true
+    context.eventLoop.assumeIsolated().scheduleTask(in: Self.readingTime) {
+      guard self.isWaiting else { return }
+      self.isWaiting = false
+      guard !self.awaitsEnd else { return }
+      self.isUnsent = false
+      context.flush()
+    }
+  }
+
+  /// Whether the socket has bytes that were not read yet, which may also be of TLS itself.
+  private static func hasUnreadBytes(_ context: ChannelHandlerContext) -> Bool {
+    let unread = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+      of: NIOBSDSocket.Handle.self
+    ) { socket -> Int32 in
+      var count: Int32 = 0
+      return ioctl(socket, UInt(FIONREAD), &count) == 0 ? count : 0
+    }
+    return (unread ?? 0) > 0
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    // Line ends behind a response are ignored.
+    guard isUnsent,
+      unwrapInboundIn(data).readableBytesView.contains(where: { $0 != 13 && $0 != 10 })
+    else { return context.fireChannelRead(data) }
+    (isUnsent, isWaiting) = (false, false)
+    context.fireErrorCaught(UnaskedBytes())
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    isWaiting = false
+    context.fireChannelInactive()
   }
 }
 

@@ -174,6 +174,11 @@ extension TransportFailures {
     case ChannelError.connectTimeout: client(.connectTimeout)
     // A pooled connection usually ends this way if it was closed while the request was sent on it.
     case is ChannelError: client(.remoteConnectionClosed)
+    case is UnaskedBytes:
+      notSent(
+        .connectionClosed,
+        "\(origin) sent a response without a request, and the connection was closed before this request was sent"
+      )
     case is NIOHTTPDecoderError:
       unanswered(
         .connectionClosed,
