@@ -118,4 +118,27 @@ struct TrustTests {
       #expect(result.status == 0, "\(result)")
     }
   }
+
+  @Test("is trusted, also if many are trusted and others are not any more at the same time")
+  func manyAtOnce() async throws {
+    let folder = try Folder()
+    let result = try await Program.shell(
+      #"""
+      export XDG_STATE_HOME="$PWD/state"
+      for i in $(seq 30); do
+        echo 'version: 1' > $i.pipeline.yaml
+        echo 'endpoint: { url: "http://127.0.0.1:1/", headers: { X-A: "${exec:false}" } }' >> $i.pipeline.yaml
+        echo 'chain: [fetch, response-code, parse]' >> $i.pipeline.yaml
+      done
+      for i in $(seq 15); do "$GQLRUN" pipeline trust $i.pipeline.yaml; done
+      for i in $(seq 15); do
+        "$GQLRUN" pipeline trust --revoke $i.pipeline.yaml &
+        "$GQLRUN" pipeline trust $((i + 15)).pipeline.yaml &
+      done
+      wait
+      grep -o '[0-9]*\.pipeline' state/gqlrun/trusted | sort -n
+      """#, in: folder)
+    #expect(
+      result.output == (16...30).map { "\($0).pipeline\n" }.joined(), "\(result)")
+  }
 }

@@ -26,7 +26,7 @@ extension PipelineCommand {
     var revoke = false
 
     func run() async throws {
-      try TrustReport.change(files, revoke: revoke) { try PipelineFile.look(at: $0) }
+      try await TrustReport.change(files, revoke: revoke) { try PipelineFile.look(at: $0) }
     }
   }
 }
@@ -51,7 +51,7 @@ extension BatchCommand {
     var revoke = false
 
     func run() async throws {
-      try TrustReport.change(manifests, revoke: revoke) {
+      try await TrustReport.change(manifests, revoke: revoke) {
         try ManifestLoader.load(
           path: $0, registry: .builtIn, environment: .unsent.withPlaceholders
         ).manifest.pipeline
@@ -65,12 +65,12 @@ private enum TrustReport {
   /// - Parameter pipeline: Reads the pipeline of a file.
   static func change(
     _ files: [String], revoke: Bool, pipeline: (String) throws -> Pipeline
-  ) throws {
-    if revoke { return try Self.revoke(files) }
-    for file in files { try trust(file, ProgramGate.Facts(pipeline(file))) }
+  ) async throws {
+    if revoke { return try await Self.revoke(files) }
+    for file in files { try await trust(file, ProgramGate.Facts(pipeline(file))) }
   }
 
-  private static func trust(_ file: String, _ facts: ProgramGate.Facts) throws {
+  private static func trust(_ file: String, _ facts: ProgramGate.Facts) async throws {
     guard file != "-" else {
       throw Failure(.usage, "standard input cannot be trusted; name a file")
     }
@@ -79,13 +79,13 @@ private enum TrustReport {
         "\(Terminal.safe(file)) starts no programs, and writes no files outside of its repository: there is nothing "
           + "to allow")
     }
-    try TrustStore().add(facts.items)
+    try await TrustStore().add(facts.items)
     for item in facts.items { Terminal.note("trusted \(Terminal.safe(item.path))") }
     Terminal.note(Terminal.safe(facts.list))
   }
 
-  private static func revoke(_ files: [String]) throws {
-    let removed = try TrustStore().remove(files)
+  private static func revoke(_ files: [String]) async throws {
+    let removed = try await TrustStore().remove(files)
     for path in removed { Terminal.note("no longer trusted: \(Terminal.safe(path))") }
     if removed.isEmpty { Terminal.note("none of these files was trusted") }
   }

@@ -154,28 +154,34 @@ struct TrustStore {
     }
   }
 
-  func add(_ items: [Item]) throws {
+  func add(_ items: [Item]) async throws {
     let paths = Set(items.map(\.path))
-    try write(self.items().filter { !paths.contains($0.path) } + items)
+    _ = try await change { $0.filter { !paths.contains($0.path) } + items }
   }
 
   /// Removes the files with these paths; returns the paths that were in the list.
   ///
   /// A file may have been deleted, or replaced by a symbolic link, since it was trusted.
-  func remove(_ paths: [String]) throws -> [String] {
+  func remove(_ paths: [String]) async throws -> [String] {
     let paths = Set(
       paths.flatMap { path -> [String] in
         let folder = FilePath.real(FilePath.folder(of: path))
         let name = path.split(separator: "/").last ?? ""
         return [Self.resolved(path), FilePath.real(path), "\(folder)/\(name)"]
       })
-    let items = try items()
-    try write(items.filter { !paths.contains($0.path) })
+    let items = try await change { $0.filter { !paths.contains($0.path) } }
     return items.map(\.path).filter { paths.contains($0) }
   }
 
-  private func write(_ items: [Item]) throws {
-    try PrivateFile.write(Array(items.map(\.line).joined().utf8), to: path)
+  /// Replaces the list while no other process does, and returns what it was.
+  private func change(_ changed: ([Item]) -> [Item]) async throws -> [Item] {
+    try PrivateFile.makeFolder(of: path)
+    let lock = try FileLock(path + ".lock")
+    try await lock.lock { try await Task.sleep(for: .milliseconds(20)) }
+    defer { lock.release() }
+    let items = try items()
+    try PrivateFile.write(Array(changed(items).map(\.line).joined().utf8), to: path)
+    return items
   }
 
   /// The absolute path of a file without symbolic links; the unchanged path if there is no such
