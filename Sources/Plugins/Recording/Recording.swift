@@ -23,6 +23,9 @@ final class Recording: Sendable {
   fileprivate static let header = #"{"gqlrun_recording":1}"#
   /// The largest file that is read, in bytes.
   fileprivate static let maxBytes = 1 << 30
+  /// Those of a line, which has a body in two objects, or as one string.
+  fileprivate static let lineLimits = JSONLimits(
+    maxDepth: JSONLimits().maxDepth + 2, maxStringBytes: maxBytes)
 
   private let path: String
   private let logger: Logger?
@@ -170,7 +173,8 @@ extension Recording.State {
     let lines = bytes.split(separator: lineFeed)
     beginning = lines.isEmpty ? "\(Recording.header)\n" : bytes.last == lineFeed ? "" : "\n"
     for (index, line) in lines.enumerated() {
-      let value = try? JSONValue(parsing: Array(line))
+      let value = try? JSONValue(
+        parsing: Array(line), options: .init(limits: Recording.lineLimits))
       // Processes that begin a file at the same time write a first line each.
       if value?["gqlrun_recording"]?.intValue == 1 { continue }
       guard index > 0 else {

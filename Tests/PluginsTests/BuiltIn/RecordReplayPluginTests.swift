@@ -19,7 +19,8 @@ import Testing
 
   private func outcomes(
     _ mode: String, _ path: String, _ answers: [FakeNetwork.Answer], options: String = "",
-    documents: [String] = [Bench.user], url: String = "http://localhost/?key=\(Bench.canary)",
+    parse: String = "parse", documents: [String] = [Bench.user],
+    url: String = "http://localhost/?key=\(Bench.canary)",
     change: @Sendable @escaping (inout GraphQLRequest) -> Void = { _ in }
   ) async throws -> (outcomes: [Outcome], requests: Int, log: [String]) {
     let network = FakeNetwork(answers)
@@ -29,7 +30,7 @@ import Testing
       - record-replay: { file: "${env:FILE}", mode: \(mode)\(options) }
       \(isReplay ? "" : "- fetch")
       - response-code
-      - parse
+      - \(parse)
       """
     return try await Bench.with(chain, url: url, setup: setup) { bench in
       var outcomes: [Outcome] = []
@@ -108,6 +109,27 @@ import Testing
     let replayed = try await outcomes("replay", file.path, [.ok])
     #expect(replayed.outcomes[0].failure?.http?.status == status, "\(replayed.outcomes[0].message)")
     #expect(replayed.requests == 0)
+  }
+
+  @Test func `a response as deep as responses may be is replayed`() async throws {
+    let file = File()
+    let (begin, end) = (String(repeating: "[", count: 509), String(repeating: "]", count: 509))
+    let body = #"{"data":{"user":{"__typename":"User","id":"1","name":\#(begin)\#(end)}}}"#
+    let recorded = try await outcomes("record", file.path, [.body(body)])
+    #expect(recorded.outcomes[0].error == nil, "\(recorded.outcomes[0].message)")
+    let replayed = try await outcomes("replay", file.path, [.ok])
+    #expect(replayed.outcomes[0].texts == recorded.outcomes[0].texts && replayed.requests == 0)
+  }
+
+  @Test func `a response with a string of 17 MiB is replayed`() async throws {
+    let file = File()
+    _ = try await outcomes("record", file.path, [.ok])
+    let name = String(repeating: "x", count: 17 << 20)
+    try file.write(file.text.replacing(#""name":"Ada""#, with: #""name":"\#(name)""#))
+    let replayed = try await outcomes(
+      "replay", file.path, [.ok], parse: "parse: { max_string: 32MiB }")
+    #expect(replayed.outcomes[0].error == nil, "\(replayed.outcomes[0].message.prefix(200))")
+    #expect(replayed.outcomes[0].texts.first?.utf8.count ?? 0 > 17 << 20)
   }
 
   @Test func `what the recording does not have is an error that says what it has`() async throws {
