@@ -48,12 +48,13 @@ final class ExecChild: Sendable {
       messagesEnded.signal()
     }
     Self.thread("output") { [self] in
-      Self.lines(of: output.reading, onLine)
+      let isTooLong = Self.lines(of: output.reading, onLine)
       output.reading.close()
       let end = wait()
       // Its last words are in the pipe already. A process that it started in a group of its own may keep the pipe open.
       _ = messagesEnded.wait(timeout: .now() + 2)
-      onEnd(end)
+      let mebibytes = Self.longestLine >> 20
+      onEnd(isTooLong ? "sent a line of more than \(mebibytes) MiB and was ended" : end)
     }
   }
 
@@ -105,8 +106,9 @@ final class ExecChild: Sendable {
     thread.start()
   }
 
-  /// Reads lines until the end, or until one is too long.
-  private static func lines(of descriptor: Descriptor, _ onLine: ([UInt8]) -> Void) {
+  /// Reads lines until the end, or until one is too long; returns whether one was.
+  @discardableResult
+  private static func lines(of descriptor: Descriptor, _ onLine: ([UInt8]) -> Void) -> Bool {
     var lines = LineSplitter()
     descriptor.forEachChunk { chunk in
       lines.add(chunk)
@@ -115,6 +117,8 @@ final class ExecChild: Sendable {
       }
       return lines.length <= longestLine
     }
-    if let line = lines.rest(), line.count <= longestLine { onLine(Array(line)) }
+    guard lines.length <= longestLine else { return true }
+    if let line = lines.rest() { onLine(Array(line)) }
+    return false
   }
 }

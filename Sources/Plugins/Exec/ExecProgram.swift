@@ -132,11 +132,17 @@ extension ExecProgram {
 
   private func received(_ line: [UInt8], _ number: Int) {
     guard number == generation, child != nil else { return }
-    guard let object = (try? JSONValue(parsing: line))?.objectValue,
-      let id = object["id"]?.intValue
-    else {
+    let answer: JSONValue?
+    var reason = ""
+    do {
+      answer = try JSONValue(parsing: line)
+    } catch {
+      answer = nil
+      reason = ": \(error.message)"
+    }
+    guard let object = answer?.objectValue, let id = object["id"]?.intValue else {
       return giveUp(
-        "sent an invalid answer (expected a JSON object with an \"id\" on one line) and was ended: "
+        "sent an invalid answer (expected a JSON object with an \"id\" on one line\(reason)) and was ended: "
           + String(decoding: line.prefix(80), as: UTF8.self))
     }
     // The caller of a late answer no longer waits.

@@ -558,6 +558,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (
+      #"echo "{\"id\":$id,\"action\":\"continue\",\"action\":\"fail\"}""#,
+      "on one line: an object has two members with the same key"
+    ), ("head -c 67108865 /dev/zero", "sent a line of more than 64 MiB and was ended"),
+  ])
+  func `the message about an invalid answer has the reason`(
+    _ answer: String, _ reason: String
+  ) async throws {
+    try await with(Self.answering(answer)) { bench, _, _ in
+      let outcome = await bench.run()
+      #expect(outcome.code == .execFailed)
+      #expect(outcome.message.contains(reason), "\(outcome.message)")
+    }
+  }
+
   @Test func `a program that takes too long is ended, and leaves no process behind`() async throws {
     let script = """
       echo $$ > "$(dirname "$0")/pid"
