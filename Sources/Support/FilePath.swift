@@ -195,14 +195,16 @@ package enum PrivateFile {
   }
 
   /// Appends bytes to a file in one write, so that those of several writers do not mix. Removes what was written of
-  /// them when the disk is full.
+  /// them when the disk is full. A pipe that no program reads is an error.
   ///
   /// - Parameter syncs: Whether the bytes are on the disk when this returns. Has no effect on what is no file, such as
   ///   a pipe.
   package static func append(
     _ bytes: [UInt8], to path: String, syncs: Bool = false
   ) throws(SystemError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    // Opening a pipe would wait for its reader.
+    let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK
+    let descriptor = open(path, flags, 0o600)
     guard descriptor >= 0 else { throw SystemError("write", path: path) }
     var status = stat()
     let size = fstat(descriptor, &status) == 0 ? status.st_size : 0

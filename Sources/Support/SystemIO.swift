@@ -198,10 +198,15 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  /// The system's text for the error number, or that the folder of a file to write does not exist.
+  /// The system's text for the error number, or for a file to write that its folder does not exist, or that it is a pipe
+  /// without a reader.
   package var reason: String {
-    code == ENOENT && action == "write" && !FilePath.isFolder(FilePath.folder(of: path))
-      ? "its folder does not exist" : String(cString: strerror(code))
+    switch code {
+    case ENOENT where action == "write" && !FilePath.isFolder(FilePath.folder(of: path)):
+      "its folder does not exist"
+    case ENXIO where action == "write": "no program reads it"
+    default: String(cString: strerror(code))
+    }
   }
 
   /// `cannot read tokens.json: Permission denied`

@@ -85,6 +85,11 @@ struct FileTokenSource: TokenSource {
   var isReadEachTime: Bool { true }
 
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
+    guard !FilePath.isPipe(path) else {
+      throw TokenFailure(
+        message: "\(path) is a pipe, and a token is read for every request; name a regular file",
+        isMissing: true)
+    }
     let bytes: [UInt8]?
     do {
       bytes = try SystemIO.readExistingFile(path, limit: 64 << 10)

@@ -79,9 +79,10 @@ struct FileTokenStore: TokenSlot {
 
   /// The stored tokens; empty if there is no file.
   func read() throws -> StoredTokens {
-    guard let bytes = try SystemIO.readExistingFile(path, limit: 1 << 20) else {
-      return StoredTokens()
-    }
+    // Opening a pipe would wait for its writer.
+    let bytes: [UInt8]? =
+      FilePath.isPipe(path) ? [] : try SystemIO.readExistingFile(path, limit: 1 << 20)
+    guard let bytes else { return StoredTokens() }
     guard let tokens = StoredTokens(parsing: bytes) else {
       throw TokenFailure(message: "\(path) is not a token file; remove it to sign in again")
     }

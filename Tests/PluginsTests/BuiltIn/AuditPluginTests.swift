@@ -196,4 +196,19 @@ import Testing
       #expect(await network.count == sent)
     }
   }
+
+  @Test func `a pipe that no program reads is not waited for`() async throws {
+    let pipe = NSTemporaryDirectory() + "audit-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: pipe) }
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let network = FakeNetwork(.ok)
+    try await bench("file: \"\(pipe)\"", network) { bench in
+      for document in [Bench.user, Bench.rename] {
+        let outcome = await bench.run(document)
+        #expect(outcome.code == .auditFailed)
+        #expect(outcome.message.contains("no program reads it"), "\(outcome.message)")
+      }
+      #expect(await network.count == 0)
+    }
+  }
 }

@@ -100,6 +100,29 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("file: \"PIPE\"", "is a pipe, and a token is read for every request"),
+    (
+      "oauth2: { token_url: \"http://localhost/token\", client_id: c, store: \"PIPE\" }",
+      "is not a token file"
+    ),
+  ])
+  func `a pipe is no token file, and is not waited for`(
+    _ options: String, _ message: String
+  ) async throws {
+    let pipe = NSTemporaryDirectory() + "token-\(UUID().uuidString)"
+    defer {
+      for file in [pipe, pipe + ".lock"] { try? FileManager.default.removeItem(atPath: file) }
+    }
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let network = FakeNetwork(.ok)
+    try await bench(options.replacing("PIPE", with: pipe), network) { bench in
+      let outcome = await bench.run()
+      #expect(outcome.message.contains(message), "\(outcome.message)")
+      #expect(await network.count == 0)
+    }
+  }
+
   // MARK: Commands
 
   private static let counting =
