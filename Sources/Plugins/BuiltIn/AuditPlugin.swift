@@ -44,9 +44,12 @@ public struct AuditPlugin: Plugin {
 
   /// Checks that no context value has the name of a member of the lines.
   ///
-  /// - Throws: `OptionError` for the name of a member that says what became of the operation.
+  /// - Throws: `OptionError` for the name of a member that has another value.
   public func validate() throws(OptionError) {
-    if let name = values.first(where: { ["id", "outcome", "error"].contains($0) }) {
+    var members = ["time", "operation", "type", "source", "id", "outcome", "error"]
+    if user != "user" { members.append("user") }
+    if tenant != "tenant" { members.append("tenant") }
+    if let name = values.first(where: { members.contains($0) }) {
       throw $values.error(
         "`\(name)` is a member of each line", remedy: "give the context value another name")
     }

@@ -158,8 +158,14 @@ import Testing
     }
   }
 
-  @Test func `a context value cannot have the name of a member`() {
-    expectEntry("audit: { values: [outcome] }", refusedWith: "`outcome` is a member of each line")
+  @Test(arguments: [
+    ("outcome", ""), ("time", ""), ("operation", ""), ("type", ""), ("source", ""),
+    ("user", "user: login, "), ("tenant", "tenant: shop, "),
+  ])
+  func `a context value cannot have the name of a member`(_ name: String, _ options: String) {
+    expectEntry(
+      "audit: { \(options)values: [\(name)] }",
+      refusedWith: "`\(name)` is a member of each line")
   }
 
   @Test func `lines of many operations do not mix`() async throws {
