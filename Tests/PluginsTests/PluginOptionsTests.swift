@@ -129,6 +129,8 @@ import Testing
     ("apq: { protocol: document-id, persisted_only: true, query_method: QUERY }", nil),
     ("rate-limit", nil), ("rate-limit: { requests: 10, per: 1m, burst: 5 }", nil),
     ("rate-limit: { requests: 0 }", "at least 1"), ("rate-limit: { budget: all }", "budget"),
+    ("rate-limit: { burst: 5 }", "no effect without `requests`"),
+    ("rate-limit: { per: 1m, reserve: 5 }", "no effect without `requests`"),
     ("record-replay: { file: x.ndjson }", nil), ("record-replay", "file"),
     ("record-replay: { file: x, mode: write }", "mode"),
     ("record-replay: { file: x, max_body: 2GiB }", "at most 1GiB"),

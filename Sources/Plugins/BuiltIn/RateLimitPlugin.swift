@@ -54,6 +54,16 @@ public struct RateLimitPlugin: Plugin {
   /// Limits the rate of requests.
   public var traits: PluginTraits { .limitsRate }
 
+  /// Checks that `per` and `burst` belong to a number of requests.
+  ///
+  /// - Throws: `OptionError` for one of them without `requests`.
+  public func validate() throws(OptionError) {
+    guard requests == nil, per != .seconds(1) || burst != 1 else { return }
+    throw $requests.error(
+      "`per` and `burst` have no effect without `requests`",
+      remedy: "add how many requests may start in the time `per`: `requests: 10`")
+  }
+
   /// Surrounds HTTP exchanges, anywhere in the HTTP stage.
   public var placement: Placement { .wrap(.http) }
 
