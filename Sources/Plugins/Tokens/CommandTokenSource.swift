@@ -47,8 +47,7 @@ struct CommandTokenSource: TokenSource {
           + (isCredential ? "status.token" : "token or access_token"))
     }
     let now = services.clock.now()
-    if let seconds = holder["expires_in"]?.doubleValue, seconds > 0 {
-      let lifetime = Duration.seconds(min(seconds, 1e9))
+    if let lifetime = AccessToken.lifetime(holder["expires_in"]).map({ Duration.seconds($0) }) {
       return AccessToken(SecretString(text), end: now + lifetime, lifetime: lifetime)
     }
     guard let time = holder["expirationTimestamp"]?.stringValue else {

@@ -183,10 +183,7 @@ extension OAuth2TokenSource {
   private func answer(
     _ text: String, value: JSONValue?, used: SecretString?, services: Services
   ) -> Answer {
-    // Some servers send the number as text.
-    let seconds =
-      value?["expires_in"]?.doubleValue ?? value?["expires_in"]?.stringValue.flatMap { Double($0) }
-    let lifetime = seconds.flatMap { $0 > 0 && $0.isFinite ? min($0, 1e9) : nil }
+    let lifetime = AccessToken.lifetime(value?["expires_in"])
     let token = AccessToken(
       SecretString(text), end: lifetime.map { services.clock.now() + .seconds($0) },
       lifetime: lifetime.map { .seconds($0) })

@@ -1,3 +1,4 @@
+import GQLRunJSON
 import GQLRunPipeline
 import GQLRunSupport
 
@@ -20,6 +21,12 @@ struct AccessToken: Sendable, Hashable {
   func isUsable(at now: Duration, skew: Duration) -> Bool {
     guard let end else { return true }
     return end - now > min(skew, (lifetime ?? skew * 2) / 2)
+  }
+
+  /// The lifetime in a member `expires_in`, in seconds; `nil` if it has none. Some servers send the number as text.
+  static func lifetime(_ member: JSONValue?) -> Double? {
+    let seconds = member?.doubleValue ?? member?.stringValue.flatMap { Double($0) }
+    return seconds.flatMap { $0 > 0 && $0.isFinite ? min($0, 1e9) : nil }
   }
 }
 

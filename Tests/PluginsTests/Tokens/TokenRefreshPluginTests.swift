@@ -159,6 +159,25 @@ import Testing
     }
   }
 
+  @Test(arguments: ["3600", "\\\"3600\\\""])
+  func `the lifetime that a command tells is heeded, also as text`(
+    _ lifetime: String
+  ) async throws {
+    let (network, clock) = (FakeNetwork(.ok), TestClock())
+    let command =
+      "echo x >> ${env:DIR}/count; printf '{\\\"token\\\":\\\"t\\\",\\\"expires_in\\\":\(lifetime)}'"
+    try await Bench.with(
+      Self.chain("command: \"\(command)\""), url: "http://localhost/graphql",
+      setup: Bench.Setup(clock: ServiceClock(clock), transport: network)
+    ) { bench in
+      for _ in 0..<2 { #expect(await bench.run(policy: .networkOnly).error == nil) }
+      #expect(bench.text(of: "count") == "x\n")
+      clock.advance(by: .seconds(3_590))
+      #expect(await bench.run(policy: .networkOnly).error == nil)
+      #expect(bench.text(of: "count") == "x\nx\n")
+    }
+  }
+
   // MARK: Which answers mean that a token was refused
 
   static let unauthenticated =
