@@ -79,6 +79,14 @@ extension FilePath {
     return String(cString: resolved)
   }
 
+  /// The path of the file that a symbolic link leads to, for a file that is replaced: the link remains. The unchanged path
+  /// if it is no link, or one to nothing.
+  package static func behindLink(_ path: String) -> String {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+    return withoutLinks(path) ?? path
+  }
+
   /// The absolute path that symbolic links lead to, whether or not there is a file.
   package static func real(_ path: String) -> String {
     let absolute =
@@ -187,11 +195,11 @@ package enum UnnamedFile {
 
 /// Files that only their owner may read and write.
 package enum PrivateFile {
-  /// Replaces a file, or fails without changing it. Creates missing folders, accessible to their
-  /// owner only.
+  /// Replaces a file, or the one that a symbolic link leads to, or fails without changing it. Creates
+  /// missing folders, accessible to their owner only.
   package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
     try makeFolder(of: path)
-    try AtomicFile.write(bytes, to: path, permissions: 0o600)
+    try AtomicFile.write(bytes, to: FilePath.behindLink(path), permissions: 0o600)
   }
 
   /// Appends bytes to a file in one write, so that those of several writers do not mix. Removes what was written of

@@ -166,6 +166,16 @@ final class FileTests {
     #expect(error?.description == "cannot read \(path): File too large")
   }
 
+  @Test("a private file behind a symbolic link is replaced where it is")
+  func privateLink() throws {
+    let (path, link) = (folder + "/private", folder + "/link")
+    try PrivateFile.write([1], to: path)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "private")
+    try PrivateFile.write([2], to: link)
+    #expect(try SystemIO.readExistingFile(path, limit: 1) == [2])
+    #expect(FilePath.behindLink(path) == path && FilePath.behindLink(link) != link)
+  }
+
   @Test("one instance of a file lock excludes another until it is released or gone")
   func lock() throws {
     let path = folder + "/lock"

@@ -63,6 +63,9 @@ struct StoredTokens: Sendable, Hashable {
 struct FileTokenStore: TokenSlot {
   let path: String
 
+  /// - Parameter path: The path of the file, or of a symbolic link to it, which remains.
+  init(path: String) { self.path = FilePath.behindLink(path) }
+
   /// The interval between tries to acquire the lock.
   static let lockInterval = Duration.milliseconds(20)
 

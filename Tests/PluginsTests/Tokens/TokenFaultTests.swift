@@ -243,6 +243,26 @@ import Testing
     #expect(await server.replayed == 0)
   }
 
+  @Test func `a token file behind a symbolic link is replaced and removed where it is`()
+    async throws
+  {
+    let server = TokenServer(.token(refreshToken: "refresh-1"))
+    try await withStore { store in
+      let file = URL(fileURLWithPath: store)
+      try FileManager.default.createDirectory(
+        at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(#"{"version":1}"#.utf8).write(to: file)
+      let link = store + ".link"
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: store)
+      try await bench(store: link, server) { bench in
+        #expect(await bench.run().error == nil)
+        #expect(try String(contentsOfFile: store, encoding: .utf8).contains("refresh-1"))
+        try await bench.runner.signOut()
+        #expect(!FileManager.default.fileExists(atPath: store))
+      }
+    }
+  }
+
   @Test func `a sign-out during a renewal leaves neither its token nor a file`() async throws {
     let (server, gate) = (TokenServer(.token(refreshToken: "refresh-1")), Gate())
     try await withStore { store in
