@@ -111,14 +111,19 @@ extension ExecProgram {
     starts.append(now)
     generation += 1
     let number = generation
+    let delivery = Self.delivery(to: self, number)
     let child: ExecChild
     do throws(SystemError) {
       child = try ExecChild(
         options.command, folder: folder,
-        onLine: { [weak self] line in Task { await self?.received(line, number) } },
+        onLine: { delivery.yield(.line($0)) },
         onMessage: { [label] in logger.notice("\(label): \($0)") },
-        onEnd: { [weak self] end in Task { await self?.ended(end, number) } })
+        onEnd: {
+          delivery.yield(.end($0))
+          delivery.finish()
+        })
     } catch {
+      delivery.finish()
       throw Failure(reason: "cannot be started: \(error.reason.lowercased())")
     }
     self.child = child
@@ -128,6 +133,27 @@ extension ExecProgram {
     ]
     child.send(JSONValue.object(hello).jsonBytes() + [UInt8(ascii: "\n")])
     return child
+  }
+
+  private enum ChildEvent: Sendable {
+    case line([UInt8])
+    case end(String)
+  }
+
+  /// Passes lines and the end on in their order: a program may end right after an answer.
+  private static func delivery(
+    to program: ExecProgram, _ number: Int
+  ) -> AsyncStream<ChildEvent>.Continuation {
+    let (events, continuation) = AsyncStream.makeStream(of: ChildEvent.self)
+    Task { [weak program] in
+      for await event in events {
+        switch event {
+        case .line(let line): await program?.received(line, number)
+        case .end(let end): await program?.ended(end, number)
+        }
+      }
+    }
+    return continuation
   }
 
   private func received(_ line: [UInt8], _ number: Int) {

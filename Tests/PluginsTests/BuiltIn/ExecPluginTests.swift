@@ -549,6 +549,20 @@ import Testing
     }
   }
 
+  @Test func `a program may end right after its answer`() async throws {
+    let script = """
+      read -r start; read -r line
+      \(Self.id)
+      echo "{\\"id\\":$id,\\"action\\":\\"continue\\"}"
+      """
+    for _ in 0..<50 {
+      try await with(script) { bench, _, _ in
+        let outcome = await bench.run()
+        #expect(outcome.error == nil, "\(outcome.message)")
+      }
+    }
+  }
+
   @Test func `a program that says something else is ended`() async throws {
     try await with(Self.answering("echo hello")) { bench, _, _ in
       let outcome = await bench.run()
