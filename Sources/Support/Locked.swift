@@ -53,10 +53,11 @@ public struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
   /// `@unchecked Sendable`: the value is only accessed while the mutex is held.
   private final class PThreadStorage<Value: ~Copyable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private var value: Value
+    // The sanitizer takes a stored property without a size, as that of `Locked(())`, for the beginning of the object.
+    private let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
 
     init(_ value: consuming sending Value) {
-      self.value = value
+      self.value.initialize(to: value)
       mutex.initialize(to: pthread_mutex_t())
       pthread_mutex_init(mutex, nil)
     }
@@ -64,6 +65,8 @@ public struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
     deinit {
       pthread_mutex_destroy(mutex)
       mutex.deallocate()
+      value.deinitialize(count: 1)
+      value.deallocate()
     }
 
     func withLock<Result: ~Copyable, Failure: Error>(
@@ -71,7 +74,7 @@ public struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
     ) throws(Failure) -> sending Result {
       pthread_mutex_lock(mutex)
       defer { pthread_mutex_unlock(mutex) }
-      return try body(&value)
+      return try body(&value.pointee)
     }
   }
 #endif
