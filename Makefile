@@ -99,6 +99,9 @@ STATIC_CXX = $(if $(filter /%,$(CXX_LIBRARY)),$(shell mkdir -p .build-link && ln
 # names of functions, but no lines. DEBUG_INFO=dwarf is for a debugger.
 DEBUG_INFO ?= none
 
+# The compiler's memory in pages of 2 MiB, which saves 5 % of its time; see docs/decisions/0062-the-time-of-builds-and-tests.md.
+COMPILER_PAGES = GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864
+
 # Under continuous integration a warning in our own code is an error. SwiftPM keeps the flag away
 # from dependencies, so they are not built again.
 TEST_FLAGS := -debug-info-format $(DEBUG_INFO) $(LLD) $(if $(CI),-Xswiftc -warnings-as-errors)
@@ -217,7 +220,7 @@ demo: build ## Build, and watch the main job run against the built-in server
 .PHONY: build
 build: packages ## Build the program into .build-release
 	@$(call prepare,.build-release)
-	@.ci/quietly .build-release/build.log \
+	@$(COMPILER_PAGES) .ci/quietly .build-release/build.log \
 	  $(SWIFT) build -c release --disable-local-rpath $(RELEASE_FLAGS) $$(Packaging/icu-data.py $(SWIFT) .build-release) \
 	  --product gqlrun --scratch-path .build-release
 
