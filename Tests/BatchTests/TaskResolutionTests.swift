@@ -139,6 +139,12 @@ struct TaskResolutionTests {
     try location.write(Bench.ids(1), to: "ids.csv")
     let first = try await Bench.run(manifest, transport: RowTransport(lost: [], failing: [1]))
     #expect(first.counts.byState == [.failed: 1, .skipped: 1])
+    let line = try #require(try location.lines("o.ndjson").first)
+    let result = try JSONValue(parsing: line)
+    #expect(result["op"]?.stringValue == "after" && result["ok"] == .boolean(false))
+    #expect(
+      result["errors"]?[0]?["message"]?.stringValue
+        == "nothing of `likes` succeeded, which it needs")
     // --only failed repeats what was skipped, too, once something of the need has succeeded.
     if isResolved {
       let resolved = try decide(.retry, .failed).apply(to: manifest)

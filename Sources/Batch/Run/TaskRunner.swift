@@ -187,7 +187,7 @@ struct TaskRunner: Sendable {
     // A condition may show a value of the data.
     update.error = update.error.map { runner.services.secrets.hide(in: $0) }
     var outcome = Outcome(update: update, operation: item.operation)
-    let isFailure = update.state == .failed || update.state == .unknown
+    let isFailure = [.failed, .unknown, .skipped].contains(update.state)
     outcome.hasPage = data != nil && !isFailure
     let uses = plan.formats[item.operation]
     if uses.contains(where: \.format.writesResults) {
