@@ -13,6 +13,8 @@ final class DeadlineTimer: Sendable {
   private struct State {
     var checks: [Int: Check] = [:]
     var number = 0
+    /// The number of limits that were added, or became shorter.
+    var changes = 0
     var task: Task<Void, Never>?
     /// The time of the next check.
     var nextCheck = Duration.zero
@@ -30,6 +32,7 @@ final class DeadlineTimer: Sendable {
     let due = clock.now() + (check() ?? .zero)
     return state.withLock { state in
       state.number += 1
+      state.changes += 1
       state.checks[state.number] = check
       if state.task == nil || due < state.nextCheck {
         state.task?.cancel()
@@ -44,6 +47,8 @@ final class DeadlineTimer: Sendable {
   func check(within rest: Duration) {
     let due = clock.now() + rest
     state.withLock { state in
+      // A task that checks at the moment may have asked this limit already.
+      state.changes += 1
       guard state.task != nil, due < state.nextCheck else { return }
       state.task?.cancel()
       state.nextCheck = due
@@ -69,7 +74,7 @@ final class DeadlineTimer: Sendable {
 
   private func check() -> Duration? {
     while true {
-      let (checks, number) = state.withLock { ($0.checks, $0.number) }
+      let (checks, changes) = state.withLock { ($0.checks, $0.changes) }
       var delay: Duration?
       for (id, check) in checks {
         if let rest = check() {
@@ -81,8 +86,8 @@ final class DeadlineTimer: Sendable {
       let next = state.withLock { state -> Duration?? in
         // Another task has replaced this one.
         if Task.isCancelled { return .some(nil) }
-        // Limits that were added meanwhile depend on this task.
-        if state.number != number { return nil }
+        // Limits that were added or became shorter meanwhile depend on this task.
+        if state.changes != changes { return nil }
         guard let delay else {
           state.task = nil
           return .some(nil)
