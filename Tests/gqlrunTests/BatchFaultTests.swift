@@ -61,6 +61,32 @@ struct BatchFaultTests {
     }
   }
 
+  @Test("a second interrupt ends at once, although no program reads standard error")
+  func unreadErrors() async throws {
+    try await DemoServer.withServer { server in
+      let folder = try BatchTests.folder(20)
+      let pipe = folder.file("errors")
+      #expect(mkfifo(pipe, 0o600) == 0)
+      let descriptor = open(pipe, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+      defer { close(descriptor) }
+      // Until the pipe is full.
+      let block = [UInt8](repeating: 0, count: 4096)
+      while write(descriptor, block, block.count) > 0 {}
+      var program = ChildProcess(
+        Program.path,
+        ["batch", "run", "m.batch.yaml", "-q", "--endpoint", server.url + "?delay=60000"],
+        in: folder.path)
+      program.errors = pipe
+      let status = try await program.run { id in
+        await server.log.requests(4)
+        // Two numbers, because signals of one number that wait are one signal.
+        kill(id, SIGINT)
+        kill(id, SIGTERM)
+      }
+      #expect(status == 130)
+    }
+  }
+
   @Test("a termination is an interrupt: what is in flight ends, and --resume does the rest")
   func termination() async throws {
     try await Hold.withServer(after: 20) { hold, server in

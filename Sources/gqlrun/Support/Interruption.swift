@@ -56,7 +56,8 @@ enum Interruption {
       source.setEventHandler {
         if let onFirst, !wasTold.withLock({ $0 }) {
           wasTold.withLock { $0 = true }
-          return onFirst()
+          // It writes to standard error, which may have a reader that does not read; the next signal must not wait for that.
+          return DispatchQueue.global().async(execute: onFirst)
         }
         // On the second interrupt the user does not want to wait. SQLite's journal survives this.
         if task.isCancelled || wasTold.withLock({ $0 }) { exit() }

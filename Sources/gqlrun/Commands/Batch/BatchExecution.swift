@@ -39,8 +39,8 @@ enum BatchExecution {
           }
         }
       } onFirst: {
-        Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
         Task { await control.stop() }
+        Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
       }
     } catch {
       throw BatchOutcome.failure(error, file, during: work)
