@@ -216,6 +216,24 @@ package final class Descriptor: Sendable {
     Array(SystemIO.pieces(of: number, limit: maxBytes - 1).bytes.prefix(maxBytes))
   }
 
+  /// Reads until the end, or until `isOver` returns `true` while there is nothing to read.
+  ///
+  /// - Parameter maxBytes: The number of bytes after which reading ends.
+  package func read(maxBytes: Int, until isOver: () -> Bool) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while bytes.count < maxBytes {
+      var waiting = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+      // Short, because nothing wakes the thread when it is over.
+      while poll(&waiting, 1, 50) <= 0 { if isOver() { return bytes } }
+      let count = Foundation.read(number, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      bytes += buffer.prefix(count)
+    }
+    return Array(bytes.prefix(maxBytes))
+  }
+
   /// Calls `body` with each chunk until the end, or until `body` returns `false`.
   package func forEachChunk(_ body: (ArraySlice<UInt8>) -> Bool) {
     _ = SystemIO.forEachPiece(of: number, body)

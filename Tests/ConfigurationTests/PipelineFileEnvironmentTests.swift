@@ -67,4 +67,31 @@ struct PipelineFileEnvironmentTests {
       reason { _ = try execute("sleep 1000 & sleep 1000") }
         == "it took longer than 100ms and was killed")
   }
+
+  @Test(
+    "a cancelled command ends, although a process that has left its group holds the output open",
+    .timeLimit(.minutes(1)))
+  func detachedProcess() async throws {
+    let folder = NSTemporaryDirectory() + "/gqlrun-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (begun, held) = (folder + "/begun", folder + "/held")
+    #expect(mkfifo(begun, 0o600) == 0 && mkfifo(held, 0o600) == 0)
+    // The process ends when this is closed.
+    let descriptor = open(held, O_RDWR | O_CLOEXEC)
+    defer { close(descriptor) }
+    let script = "exec 3< \(held); echo > \(begun); read line <&3"
+    let command = Task {
+      try await ShellCommand.run("setsid sh -c '\(script)' & wait", limit: 100)
+    }
+    // Opening the pipe waits for the process, which has left the group then.
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        close(open(begun, O_RDONLY | O_CLOEXEC))
+        continuation.resume()
+      }
+    }
+    command.cancel()
+    await #expect(throws: CancellationError.self) { try await command.value }
+  }
 }

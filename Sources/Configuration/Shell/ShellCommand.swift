@@ -59,7 +59,8 @@ package enum ShellCommand {
 
     /// The output, after the end of the command.
     func output(limit: Int) throws(Failure) -> String {
-      let bytes = descriptor.read(maxBytes: limit + 1)
+      // A process that has left the group of the command is not killed with it, and may hold the output open.
+      let bytes = descriptor.read(maxBytes: limit + 1) { process.wasKilled }
       // A process that still writes gets SIGPIPE.
       descriptor.close()
       let status = process.wait().status
