@@ -142,6 +142,22 @@ struct OutputResumeTests {
     }
   }
 
+  @Test("a file that another run is writing is closed by the run that is refused")
+  func refusedFile() throws {
+    let base = OutputPath(folder: location.path)
+    func sink() throws -> FileSink {
+      try FileSink(
+        path: location.file("x.ndjson"), format: FileFormat(name: "ndjson"), recorded: nil,
+        base: base)
+    }
+    let first = try sink()
+    let error = #expect(throws: StoppedByStorage.self) { _ = try sink() }
+    #expect(error?.isInUse == true)
+    #expect(try Descriptors.count(of: location.file("x.ndjson.part")) == 1)
+    first.abandon()
+    #expect(try Descriptors.count(of: location.file("x.ndjson.part")) == 0)
+  }
+
   @Test(
     "a database that is moved or replaced while it is written has its rows, and that is an error")
   func movedDatabase() throws {

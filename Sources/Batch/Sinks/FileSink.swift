@@ -57,6 +57,9 @@ final class FileSink {
     }
   }
 
+  /// A file that could not be opened completely is closed, too, which releases its lock.
+  deinit { abandon() }
+
   /// Throws if another run is writing the unfinished file.
   static func checkUnlocked(_ path: String) throws {
     // Opening a pipe would wait for its writer.

@@ -60,6 +60,15 @@ struct BreakingTransport: HTTPTransport {
 
 /// The open files of this process.
 enum Descriptors {
+  /// The number of descriptors with which this process has a file open.
+  static func count(of path: String) throws -> Int {
+    let files = FileManager.default
+    let name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    return try files.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
+      (try? files.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) == name
+    }
+  }
+
   /// Makes every descriptor of a file whose path begins with `prefix` one of another file.
   static func redirect(from prefix: String, to path: String) throws {
     let target = open(path, O_RDWR)
