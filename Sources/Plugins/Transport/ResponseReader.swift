@@ -205,7 +205,8 @@ extension ResponseReader {
   ) -> EventLoopFuture<Void> {
     var space: EventLoopFuture<Void>?
     wake(on: task.eventLoop) { state in
-      guard !state.isCancelled else { return }
+      // After an interruption, a piece would follow those that were discarded.
+      guard !state.isCancelled, state.end == nil else { return }
       if state.announcesLoss {
         state.loss = BodyLoss(part: buffer)
         return
@@ -231,10 +232,12 @@ extension ResponseReader {
     }
   }
 
-  /// Ends the response with an error, and the connection.
+  /// Ends the response with an error, and the connection. Has no effect after its end: what was received is read.
   func interrupt(_ error: any Error) {
-    let (task, reader) = state.withLock { state in
-      if state.end == nil { state.end = .failure(error) }
+    let (task, reader) = state.withLock {
+      state -> (HTTPClient.Task<Void>?, CheckedContinuation<Void, Never>?) in
+      guard state.end == nil else { return (nil, nil) }
+      state.end = .failure(error)
       state.pieces = []
       return (state.task.take(), woken(&state))
     }
