@@ -69,7 +69,6 @@ package final class Subprocess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
       }
     }
-    if leadsGroup { Self.closeOtherFiles(&actions) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -82,10 +81,18 @@ package final class Subprocess: Sendable {
     var arguments = words.map { strdup($0) } + [nil]
     defer { for word in arguments { free(word) } }
     var id: pid_t = 0
-    let code = posix_spawn(&id, program, &actions, &attributes, &arguments, environ)
+    let code = Subprocess.starting.withLock { _ in
+      if leadsGroup { Subprocess.closeOtherFiles(&actions) }
+      return posix_spawn(&id, program, &actions, &attributes, &arguments, environ)
+    }
     guard code == 0 else { throw SystemError("start", path: program, code: code) }
     self.id = id
   }
+
+  /// Held while a program is started, and while descriptors are created that it must not inherit: one that is not closed by
+  /// the start of a program yet would be open in a program that another thread starts, and its reader would wait for the
+  /// end of that one, too.
+  fileprivate static let starting = Locked(())
 
   /// Signals can end the program although this process may ignore them, and the threads of Swift's concurrency
   /// block them.
@@ -180,18 +187,29 @@ package final class Descriptor: Sendable {
 
   /// The two ends of a pipe.
   package static func pipe() throws(SystemError) -> (reading: Descriptor, writing: Descriptor) {
-    var ends: [Int32] = [-1, -1]
-    guard Foundation.pipe(&ends) == 0 else { throw SystemError("create", path: "a pipe") }
-    return (Descriptor(ends[0]), Descriptor(ends[1]))
+    guard let ends = pair({ Foundation.pipe(&$0) }) else {
+      throw SystemError("create", path: "a pipe")
+    }
+    return (ends.0, ends.1)
   }
 
   /// Two connected sockets.
   package static func sockets() throws(SystemError) -> (Descriptor, Descriptor) {
-    var ends: [Int32] = [-1, -1]
-    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
+    guard let ends = pair({ socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &$0) }) else {
       throw SystemError("create", path: "a socket")
     }
-    return (Descriptor(ends[0]), Descriptor(ends[1]))
+    return ends
+  }
+
+  /// Two descriptors that a system call creates; `nil` if it fails.
+  private static func pair(
+    _ create: (inout [Int32]) -> Int32
+  ) -> (Descriptor, Descriptor)? {
+    Subprocess.starting.withLock { _ -> (Descriptor, Descriptor)? in
+      var ends: [Int32] = [-1, -1]
+      guard create(&ends) == 0 else { return nil }
+      return (Descriptor(ends[0]), Descriptor(ends[1]))
+    }
   }
 
   /// Closes it. Has no effect if it is closed.
