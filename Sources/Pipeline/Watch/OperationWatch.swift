@@ -127,19 +127,19 @@ final class ActiveWatch: Sendable {
   /// Executes a request and puts its results into the inbox.
   private func fetch(_ request: GraphQLRequest) {
     let stream = watch.runner.execute(request)
-    inbox.run { [cache, inbox] in
+    inbox.run { [cache, inbox] number in
       do {
         // The request's own commits are not changes in addition to its results.
         while true {
           let changes = cache.changes
           let response = try await cache.silently { try await stream.next() }
           guard let response else { return }
-          inbox.put(.response(response), changes)
+          inbox.put(.response(response), changes, of: number)
           cache.wake()
         }
       } catch {
         guard !Task.isCancelled else { return }
-        inbox.put(.failure(error), cache.changes)
+        inbox.put(.failure(error), cache.changes, of: number)
         cache.wake()
       }
     }
@@ -147,9 +147,11 @@ final class ActiveWatch: Sendable {
 
   func next() async -> WatchEvent? {
     while await cache.wait() {
-      if let (event, changes) = inbox.take() {
+      if let (event, changes, number) = inbox.take() {
         let newer = try? await newerAnswer(than: event, changes)
-        if let newer, !inbox.hasMore { inbox.put(self.event(of: newer), cache.changes) }
+        if let newer, !inbox.hasMore {
+          inbox.put(self.event(of: newer), cache.changes, of: number)
+        }
         if inbox.hasMore { cache.wake() }
         return event
       }
@@ -203,11 +205,15 @@ final class ActiveWatch: Sendable {
   }
 }
 
-/// The results of a watch's request that have not been read yet.
-private final class Inbox: Sendable {
+/// The results of a watch's requests that have not been read yet: those of the latest one that has any.
+final class Inbox: Sendable {
+  /// An element, with the number of changes of the cache before it was read, and that of its request.
+  typealias Element = (event: WatchEvent, changes: Int, request: Int)
+
   private struct State {
-    /// The elements, each with the number of changes of the cache before it was read.
-    var events: [(WatchEvent, Int)] = []
+    var events: [Element] = []
+    /// The latest request that has a result.
+    var latest = 0
     var task: Task<Void, Never>?
     /// The number of the request in flight; `nil` without one.
     var running: Int?
@@ -228,32 +234,46 @@ private final class Inbox: Sendable {
   /// Whether a request is in flight.
   var isRunning: Bool { state.withLock { $0.running != nil } }
 
-  func put(_ event: WatchEvent, _ changes: Int) {
-    state.withLock { state in
-      state.events.append((event, changes))
+  /// Adds an element of a request. A result replaces what earlier requests had, and a failure their failures: a reader that
+  /// is slow, or paused, gets the newest state, whatever number of requests there are meanwhile.
+  func put(_ event: WatchEvent, _ changes: Int, of request: Int) {
+    // What is replaced is released outside of the lock, which its deinitializers may need.
+    _ = state.withLock { state -> [Element] in
       state.hasBegun = true
+      let before = state.events
+      // One that was cancelled may have had its result already.
+      guard request >= state.latest else { return before }
+      let isFailure = event.isFailure
+      state.events.removeAll { $0.request < request && (!isFailure || $0.event.isFailure) }
+      if !isFailure { state.latest = request }
+      state.events.append((event, changes, request))
+      return before
     }
   }
 
-  func take() -> (WatchEvent, Int)? {
+  func take() -> Element? {
     state.withLock { $0.events.isEmpty ? nil : $0.events.removeFirst() }
   }
 
-  /// Runs a request, and cancels the one before.
-  func run(_ body: @escaping @Sendable () async -> Void) {
+  /// Runs a request, which gets its number, and cancels the one before.
+  func run(_ body: @escaping @Sendable (_ number: Int) async -> Void) {
     state.withLock { state in
       state.task?.cancel()
       state.requests += 1
       let number = state.requests
       state.running = number
       state.task = Task {
-        await body()
+        await body(number)
         self.state.withLock { if $0.running == number { $0.running = nil } }
       }
     }
   }
 
   func cancel() { state.withLock { $0.task }?.cancel() }
+}
+
+extension WatchEvent {
+  fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 }
 
 /// The watches of a client that are iterated, by the names of their operations.
