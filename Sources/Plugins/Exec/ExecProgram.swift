@@ -71,7 +71,8 @@ actor ExecProgram {
         defer { group.cancelAll() }
         if let first = try await group.next(), let answer = first { return answer }
         let reason = "did not answer within \(timeout.optionText) and was ended"
-        self.giveUp(reason)
+        // Another call that waited as long may have ended it already, and a further one started it again.
+        if self.child === child { self.giveUp(reason) }
         throw Failure(reason: reason, messages: child.lastMessages)
       }
     } catch let failure as Failure {
