@@ -30,7 +30,7 @@ package final class ResponseFile {
     size = Int(status.st_size)
     var first: [UInt8] = [0, 0]
     guard pread(descriptor, &first, 2, 0) < 2 || first != [0x1f, 0x8b] else {
-      close(descriptor)
+      // The deinitializer closes the file.
       throw ProfileError(
         "the response \(path) is compressed with gzip; unpack it first: "
           + "gunzip -c \(path) > response.json")
