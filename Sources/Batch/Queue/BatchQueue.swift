@@ -129,11 +129,20 @@ public struct BatchQueue {
           run = $1::uuid AND ($2 = '' OR op = $2)
           AND (cardinality($3::text[]) = 0 OR CASE key WHEN '' THEN op ELSE key END = ANY ($3::text[]))
           """
+        // Pages that `allow_partial` has accepted not to have are missing without it.
+        let state = """
+          CASE WHEN state = 'done' AND starts_with(error, '\(CompletenessCheck.prefix)') AND op = ANY ($4::text[])
+            THEN 'failed' ELSE state END
+          """
+        let strict = PostgresValue.texts(
+          manifest.operations.filter { $0.tables?.settings.allowPartial == false }
+            .map { Array($0.id.utf8) })
         let keys = PostgresValue.texts(resolution.keys.map { Array($0.utf8) })
         let operation = PostgresValue.text(resolution.operation ?? "")
         if !resolution.keys.isEmpty {
           let rows = try connection.run(
-            "SELECT op, key, state FROM gq_task WHERE \(filter)", .text(run.id), operation, keys)
+            "SELECT op, key, \(state) FROM gq_task WHERE \(filter)", .text(run.id), operation, keys,
+            strict)
           try resolution.check(
             (0..<rows.count).map { (rows.text($0, 0), rows.text($0, 1), rows.text($0, 2)) },
             manifest)
@@ -142,11 +151,11 @@ public struct BatchQueue {
         let changed = try connection.run(
           """
           WITH changed AS (
-            UPDATE gq_task SET state = $5, error = $6 || coalesce(error, 'failed'), lease = NULL,
+            UPDATE gq_task SET state = $6, error = $7 || coalesce(error, 'failed'), lease = NULL,
               worker = NULL, attempt = 0, run_at = now()
-            WHERE \(filter) AND state = $4 AND (state <> 'failed' OR attempt > 0) RETURNING op)
+            WHERE \(filter) AND \(state) = $5 AND (state <> 'failed' OR attempt > 0) RETURNING op)
           SELECT op, count(*) FROM changed GROUP BY op
-          """, .text(run.id), operation, keys, .text(resolution.state.name),
+          """, .text(run.id), operation, keys, strict, .text(resolution.state.name),
           .text(isRetry ? "queued" : "done"), .text(resolution.note))
         var result = TaskResolution.Resolved()
         result.count = (0..<changed.count).reduce(0) { $0 + changed.int($1, 1) }

@@ -54,6 +54,30 @@ struct TableQueueTests {
     #expect(received(first) + received(second) == Self.shop.rows.count)
   }
 
+  @Test("pages that `allow_partial` accepted not to have are requested without it")
+  func allowPartial() async throws {
+    let (bench, strict) = try begun()
+    let partial = try Shop.manifest(
+      "to: postgres, pack: 3, allow_partial: true",
+      run: "concurrency: 2, journal: \"\(bench.url)\"", in: bench.location)
+    let broken = ShopTransport(
+      Self.shop, breaks: { page, _ in page.owner == "C6" && page.start == 4 })
+    let first = try #require(try await bench.work(partial, transport: broken).first)
+    #expect(first.counters.done == 1 && first.warnings.count == 1)
+    #expect(try bench.counts() == ["done": 1])
+
+    #expect(try TaskResolution(.retry, of: .failed).apply(to: partial).count == 0)
+    #expect(try TaskResolution(.retry, of: .failed, keys: ["shop"]).apply(to: strict).count == 1)
+    let repaired = ShopTransport(Self.shop)
+    let second = try #require(try await bench.work(strict, transport: repaired).first)
+    #expect(second.counters.done == 1)
+    #expect(!repaired.requests.contains { $0.document.contains("customers") })
+    #expect(try rows(bench) == Self.shop.rows)
+    #expect(received(first) + received(second) == Self.shop.rows.count)
+    // Nothing is missing any more.
+    #expect(try TaskResolution(.retry, of: .failed).apply(to: strict).count == 0)
+  }
+
   @Test("a task of a worker that stops is continued by another one", arguments: [1, 2, 5, 9])
   func stops(stopAt: Int) async throws {
     let (bench, manifest) = try begun()
