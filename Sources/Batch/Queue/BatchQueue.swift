@@ -35,13 +35,18 @@ public struct BatchQueue {
     try initialize { try !beginsNew && QueueRun.newest(manifest, $0) != nil }
   }
 
-  /// - Parameter isContinued: Whether no run is to begin; called while no other process begins one.
+  /// - Parameter isContinued: Whether no run is to begin; called first, and again while no other process begins one.
   func initialize(_ isContinued: (PostgresConnection) throws -> Bool) throws -> Bool {
     try use("create the tables") { connection in
       try QueueSchema.migrate(connection)
-      for entry in try SinkPlan(manifest).entries where entry.isTable {
-        try QueueTable.create(entry, connection)
+      let tables = try SinkPlan(manifest).entries.filter(\.isTable)
+      // A new table would lack what a run that is continued has written.
+      if try isContinued(connection), let run = try QueueRun.newest(manifest, connection) {
+        for table in tables {
+          try QueueTable.requireWritten(table, by: run.id, of: manifest, connection)
+        }
       }
+      for table in tables { try QueueTable.create(table, connection) }
       return try connection.transaction {
         // Two processes must not begin two runs.
         try connection.run("LOCK TABLE gq_run IN SHARE ROW EXCLUSIVE MODE")

@@ -16,6 +16,7 @@ actor QueueStage {
   private let executor = FileExecutor()
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
+  private let manifest: Manifest
   private let worker: QueueWorker
   private let plan: SinkPlan
   private let base: OutputPath
@@ -34,6 +35,7 @@ actor QueueStage {
     _ manifest: Manifest, database: QueueDatabase, worker: QueueWorker, plan: SinkPlan,
     leases: LeaseTable
   ) {
+    self.manifest = manifest
     self.worker = worker
     self.plan = plan
     self.leases = leases
@@ -44,16 +46,19 @@ actor QueueStage {
 
   /// Reads the types of the tables, so that errors are found before the first request.
   ///
-  /// Tables of operations that do not exist are created.
+  /// Tables of operations that do not exist are created, unless the run has written rows into them.
   func open() async throws {
     tables = try await connection.run("open the tables") {
-      [plan, worker] connection in
+      [manifest, plan, worker] connection in
       let begun = try connection.run(
         "SELECT begun FROM gq_run WHERE id = $1::uuid", .text(worker.run)
       ).int(0, 0)
       var tables: [Int: QueueTable] = [:]
       for (index, entry) in plan.entries.enumerated() where entry.isTable {
-        if entry.relation != nil { try QueueTable.create(entry, connection) }
+        if entry.relation != nil {
+          try QueueTable.requireWritten(entry, by: worker.run, of: manifest, connection)
+          try QueueTable.create(entry, connection)
+        }
         tables[index] = try QueueTable(entry, connection, begun: begun)
       }
       return tables

@@ -26,6 +26,23 @@ struct QueueTable {
     _ = try QueueTable(entry, connection)
   }
 
+  /// Throws if the table does not exist, and a run has written rows into it, which a new table would not have.
+  static func requireWritten(
+    _ entry: SinkPlan.Entry, by run: String, of manifest: Manifest, _ connection: PostgresConnection
+  ) throws {
+    guard try types(of: entry.table.quotedForSQL, connection).isEmpty else { return }
+    let written = try connection.run(
+      """
+      SELECT EXISTS (
+        SELECT FROM gq_task WHERE run = $1::uuid AND op = ANY ($2::text[]) AND records > 0)
+      """, .text(run), .texts(entry.takes.keys.sorted().map { Array($0.utf8) }))
+    guard written.int(0, 0) == 0 else {
+      throw JournalError(
+        "there is no table `\(entry.table)` in \(connection.database), and the run of `\(manifest.name)` has written "
+          + "rows into it: restore the table, or begin a new run with \(manifest.beginning)")
+    }
+  }
+
   /// Creates one of the tables of an operation, or adds the columns that it does not have yet.
   private static func create(
     _ entry: SinkPlan.Entry, relation: TableRelation, _ connection: PostgresConnection

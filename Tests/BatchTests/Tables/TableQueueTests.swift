@@ -78,6 +78,32 @@ struct TableQueueTests {
     #expect(try TaskResolution(.retry, of: .failed).apply(to: strict).count == 0)
   }
 
+  @Test("a run is not continued without a table that it has written")
+  func droppedTable() async throws {
+    let (bench, manifest) = try begun()
+    try await bench.work(manifest, transport: ShopTransport(Self.shop))
+    try bench.connection.run("DROP TABLE customers_orders_lines")
+    let queue = try BatchQueue(manifest)
+    let actions: [() throws -> Void] = [
+      { _ = try ExtractionRun(manifest, resumes: true, overwrites: false) },
+      { _ = try queue.initialize() },
+    ]
+    for action in actions {
+      let error = #expect(throws: JournalError.self) { try action() }
+      #expect(
+        error?.description.contains(
+          "has written rows into it: restore the table, or begin a new run") == true)
+    }
+    let worker = try bench.worker(manifest)
+    await #expect(throws: JournalError.self) {
+      _ = try await bench.stage(manifest, worker, [])
+    }
+    let found = "SELECT to_regclass('customers_orders_lines') IS NULL"
+    #expect(try bench.connection.run(found).int(0, 0) == 1)
+    #expect(try queue.initialize(beginsNew: true))
+    #expect(try bench.connection.run(found).int(0, 0) == 0)
+  }
+
   @Test("a task of a worker that stops is continued by another one", arguments: [1, 2, 5, 9])
   func stops(stopAt: Int) async throws {
     let (bench, manifest) = try begun()
