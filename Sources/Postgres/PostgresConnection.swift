@@ -115,11 +115,15 @@ package final class PostgresConnection {
     return PostgresRows(result, library)
   }
 
+  /// Begins a transaction whose statements see what others have committed meanwhile: what they read after they waited for
+  /// a lock is the newest state, also for a user whose transactions are serializable by default.
+  package static let begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+
   /// Runs statements in a transaction.
   ///
   /// - Parameter begin: The statement that begins it.
   package func transaction<Value>(
-    beginning begin: String = "BEGIN", _ body: () throws -> Value
+    beginning begin: String = PostgresConnection.begin, _ body: () throws -> Value
   ) throws -> Value {
     try run(begin)
     do {

@@ -256,7 +256,7 @@ actor QueueTokens: SharedTokens {
   {
     locked = connection
     do {
-      try connection.run("BEGIN")
+      try connection.run(PostgresConnection.begin)
       // A wait in the database cannot be cancelled, and a worker that vanishes must not keep the lock.
       try connection.run("SET LOCAL lock_timeout = '500ms'")
       try connection.run("SET LOCAL idle_in_transaction_session_timeout = '700s'")

@@ -135,7 +135,7 @@ package final class PostgresStore: BufferedStore {
     do {
       try await connections.write { connection in
         if connection.isInTransaction { try connection.run("ROLLBACK") }
-        try connection.run("BEGIN")
+        try connection.run(PostgresConnection.begin)
         let milliseconds = max(1, wait.components.seconds * 1000)
         try connection.run("SET LOCAL lock_timeout = \(milliseconds)")
         try connection.run(

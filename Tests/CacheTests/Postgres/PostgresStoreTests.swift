@@ -29,9 +29,11 @@ struct PostgresStoreTests {
     try await CacheUnderTest(store: store).read(operation, variables: #"{"id":"\#(id)"}"#)
   }
 
-  @Test("stores of several processes write at once, and nothing is lost")
-  func severalWriters() async throws {
-    let url = try PostgresSchema.newForTest()
+  @Test(
+    "stores of several processes write at once, and nothing is lost",
+    arguments: ["", "%20-cdefault_transaction_isolation%3Dserializable"])
+  func severalWriters(options: String) async throws {
+    let url = try PostgresSchema.newForTest() + options
     var stores: [PostgresStore] = []
     // The test is not about the time that a write may wait for others, and the machine may be busy.
     for _ in 0..<3 { stores.append(try await Self.open(url) { $0.maxWait = .seconds(3_600) }) }
