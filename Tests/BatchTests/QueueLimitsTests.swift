@@ -157,6 +157,32 @@ struct QueueLimitsTests {
     #expect(try await other.points.take(1) == Duration.seconds(2))
   }
 
+  @Test("neither a rate nor points wait for a clock of the database that was set back")
+  func clockSetBack() async throws {
+    let (bench, manifest) = try QueueBench.begun(1)
+    let rated = Self.limits(bench, (1, 2))
+    _ = try await rated.slot()
+    try bench.connection.run("UPDATE gq_budget SET updated_at = updated_at + interval '1 day'")
+    #expect(try await rated.slot() - Self.clock.now() < .seconds(600))
+
+    let one = points(bench, try bench.worker(manifest))
+    try report(0, of: 5_000, to: one.budget)
+    #expect(try await one.points.take(1) != nil)
+    try bench.connection.run(
+      """
+      UPDATE gq_budget SET reported_at = reported_at + interval '1 day',
+        resets_at = resets_at + interval '1 day'
+      """)
+    let two = points(bench, try bench.worker(manifest))
+    #expect(try await two.points.take(1) == nil)
+    // The next report counts, although that from the future is the latest.
+    two.points.end(1)
+    try report(7, of: 5_000, to: two.budget)
+    try await two.points.flush()
+    let three = points(bench, try bench.worker(manifest))
+    #expect(try await three.points.take(1) != nil)
+  }
+
   @Test("times of the database without an end are long delays")
   func endlessTimes() async throws {
     let (bench, _) = try QueueBench.begun(1)

@@ -196,6 +196,19 @@ struct QueueTests {
     #expect(try queue.enqueue().added == 3)
   }
 
+  @Test(
+    "a worker is noticed as lost, also if the clock of the database was set back since its last heartbeat"
+  )
+  func lostBeforeClockSetBack() throws {
+    let (bench, manifest) = try QueueBench.begun(1)
+    let worker = try bench.worker(manifest)
+    #expect(try bench.claim(1, worker).count == 1)
+    try bench.connection.run("UPDATE gq_worker SET seen_at = seen_at + interval '1 day'")
+    #expect(try bench.reap(manifest) == 0)
+    try bench.lose(worker)
+    #expect(try bench.reap(manifest) == 1)
+  }
+
   @Test("a claim takes no more tasks than its limit, none that is not due, and none twice")
   func claims() throws {
     let (bench, manifest) = try QueueBench.begun(10)

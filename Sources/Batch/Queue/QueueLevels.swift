@@ -182,13 +182,14 @@ final class QueueLimits: Sendable {
     if let slot = pop() { return slot }
     // As many as are sent in a quarter of a second, so that a worker that ends wastes few.
     let count = min(max(Int(rate.perSecond / 4), 1), Self.maxSlots)
+    // No time has passed since a moment that is in the future, because the clock of the database was set back.
     let left = try await client.run("reserve requests") { [credential] connection in
       try connection.run(
         """
         INSERT INTO gq_budget AS b (credential, remaining) VALUES ($1, $3 - $4)
         ON CONFLICT (credential) DO UPDATE SET updated_at = clock_timestamp(),
           remaining = least($3, coalesce(b.remaining, $3)
-            + $2 * extract(epoch FROM clock_timestamp() - b.updated_at)) - $4
+            + $2 * greatest(extract(epoch FROM clock_timestamp() - b.updated_at), 0)) - $4
         RETURNING remaining
         """, .text(credential), .double(rate.perSecond), .double(Double(rate.burst)),
         .double(Double(count))

@@ -121,6 +121,8 @@ final class QueuePoints: Sendable {
   }
 
   /// Locks the row of the server, and updates it if the report is newer.
+  ///
+  /// A report from the future is older than the moment at which the clock of the database was set back.
   private func note(
     _ report: RequestBudget.Report?, now: Duration, connection: PostgresConnection
   ) throws {
@@ -144,7 +146,8 @@ final class QueuePoints: Sendable {
           (excluded.points, excluded.most, excluded.per_second, excluded.resets_at, excluded.reported_at),
           (b.points, b.most, b.per_second, b.resets_at, b.reported_at)
         ) AS n(points, most, per_second, resets_at, reported_at)
-        ORDER BY n.reported_at DESC NULLS LAST LIMIT 1)
+        ORDER BY coalesce(n.reported_at > clock_timestamp(), false), n.reported_at DESC NULLS LAST
+        LIMIT 1)
       """, .text(credential), .double(report.left), .double(report.all ?? -1),
       .double(report.perSecond.map { max($0, Self.slowest) } ?? -1),
       .double((report.reset - now).seconds),
@@ -153,7 +156,7 @@ final class QueuePoints: Sendable {
 
   /// The points that no worker has reserved.
   private struct Left {
-    /// `nil` if the server has not reported them.
+    /// `nil` if the server has not reported them since the clock of the database was set back.
     var points: Double?
     var most: Double?
     var perSecond: Double?
@@ -182,6 +185,7 @@ final class QueuePoints: Sendable {
     let rows = try connection.run(
       """
       SELECT CASE
+          WHEN b.reported_at > clock_timestamp() THEN NULL
           WHEN b.per_second IS NOT NULL THEN least(b.most, b.points + greatest(b.per_second, $6)
             * extract(epoch FROM clock_timestamp() - b.reported_at)::float8)
           WHEN b.resets_at > clock_timestamp() THEN b.points

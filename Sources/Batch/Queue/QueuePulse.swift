@@ -79,6 +79,11 @@ struct QueueReaper: Sendable {
   /// Tasks that were not sent, or are safe to repeat, are queued again. Others end as unknown. Several workers may call
   /// this at the same time: each task is locked by one of them, and the others skip it.
   func reap(_ connection: PostgresConnection) throws -> Int {
+    // Heartbeats from the future are older than the moment at which the clock of the database was set back. Workers that
+    // are alive send others in time.
+    try connection.run(
+      "UPDATE gq_worker SET seen_at = now() WHERE run = $1::uuid AND ended_at IS NULL AND seen_at > now()",
+      .text(run))
     var count = 0
     while true {
       let rows = try connection.run(
