@@ -317,6 +317,34 @@ struct OutputCheckTests {
         == "kept/state.json")
   }
 
+  @Test("a report behind a symbolic link is replaced where it is, and the link remains")
+  func linkedReports() async throws {
+    let names = ["r.json", "r.html", "r.xml"]
+    for name in names {
+      try location.write("old", to: "kept/\(name)")
+      try FileManager.default.createSymbolicLink(
+        atPath: location.file(name), withDestinationPath: "kept/\(name)")
+    }
+    let manifest = try Bench.load(
+      """
+      version: 1
+      report: { json: r.json, html: r.html, junit: r.xml }
+      sinks: [{ ndjson: { path: o.ndjson } }]
+      operations: [{ id: a, query: "{ a }" }]
+      """, in: location)
+    var options = RunOptions()
+    options.overwrites = true
+    let transport = ScriptedTransport { _ in .data(#"{"a":1}"#) }
+    let summary = try await Bench.run(manifest, options, transport: transport)
+    #expect(summary.counters.done == 1)
+    for name in names {
+      #expect(try location.text("kept/\(name)") != "old", "\(name)")
+      #expect(
+        try FileManager.default.destinationOfSymbolicLink(atPath: location.file(name))
+          == "kept/\(name)")
+    }
+  }
+
   @Test("outputs of a version that kept no list of them are earlier outputs")
   func older() async throws {
     try await Bench.withServer(Self.open, in: location) { manifest, _ in

@@ -43,7 +43,7 @@ struct OutputPath {
     return full
   }
 
-  /// The path of the file that a path in the folder leads to, for a file that is read and replaced: a symbolic link to it
+  /// The path of the file that a path in the folder leads to, for a file that is replaced as a whole: a symbolic link to it
   /// remains. A link that leads out of the folder is replaced itself.
   func target(_ path: String) -> String {
     guard (try? resolve(relative(path))) != nil else { return path }

@@ -11,14 +11,15 @@ extension Journal {
     guard !paths.isEmpty else { return }
     try ledger.willReplace(paths)
     let data = try ReportData(self, manifest: manifest)
+    let base = OutputPath(folder: manifest.folder)
     if let path = report.json {
       try AtomicFile.write(
-        data.json(manifest.thresholds).jsonBytes(pretty: true) + [0x0A], to: path)
+        data.json(manifest.thresholds).jsonBytes(pretty: true) + [0x0A], to: base.target(path))
     }
     if let path = report.html {
-      try AtomicFile.write(Array(data.page(manifest).utf8), to: path)
+      try AtomicFile.write(Array(data.page(manifest).utf8), to: base.target(path))
     }
-    if let path = report.junit { try data.writeJUnit(to: path) }
+    if let path = report.junit { try data.writeJUnit(to: base.target(path)) }
     try ledger.end(paths)
   }
 }
