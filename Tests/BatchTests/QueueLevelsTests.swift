@@ -73,6 +73,36 @@ struct QueueLevelsTests {
     #expect(try bench.location.lines("out/friends.ndjson").count == 80)
   }
 
+  @Test("new rows that are enqueued have tasks of later operations, too, for what they capture")
+  func newRows() async throws {
+    let bench = try QueueBench()
+    let manifest = try Self.manifest(bench, 3)
+    let queue = try BatchQueue(manifest)
+    _ = try queue.initialize()
+    _ = try queue.enqueue()
+    try await bench.work(manifest, transport: Self.transport(RequestNames(), fails: true))
+    #expect(try queue.status().counts == ["failed": 3, "skipped": 1])
+    // Nothing is new, so that the skipped task stays.
+    let again = try queue.enqueue()
+    #expect(again.added == 0 && again.waiting == 0)
+
+    try bench.location.write(Bench.ids(5), to: "ids.csv")
+    let enqueued = try queue.enqueue()
+    #expect(enqueued.added == 2 && enqueued.waiting == 2)
+    let log = RequestNames()
+    try await bench.work(manifest, workers: 2, transport: Self.transport(log))
+    #expect(await log.ids["Friend"] == ["login of U_4", "login of U_5"])
+    #expect(try queue.status().counts == ["failed": 3, "done": 5])
+    // Once more after operations that have tasks.
+    try bench.location.write(Bench.ids(6), to: "ids.csv")
+    #expect(try queue.enqueue().added == 1)
+    try await bench.work(manifest, transport: Self.transport(log))
+    #expect(await log.ids["Friend"] == ["login of U_4", "login of U_5", "login of U_6"])
+    #expect(try queue.status().counts == ["failed": 3, "done": 7])
+    #expect(try queue.enqueue().added == 0)
+    #expect(try queue.status().isEnded)
+  }
+
   @Test("a run with operations that follow has not ended, and cannot be merged")
   func open() async throws {
     let bench = try QueueBench()

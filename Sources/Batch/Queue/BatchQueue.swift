@@ -77,7 +77,7 @@ public struct BatchQueue {
 
   /// Adds the tasks of all rows to the newest run. Tasks that it has already are left as they are.
   ///
-  /// Workers add the tasks of operations with `needs` when the tasks before them have ended.
+  /// Workers add the tasks of operations with `needs` when the tasks before them have ended, also those of new rows.
   ///
   /// - Throws: ``InputProblem`` if rows cannot be read, ``JournalError`` if there is no open run.
   public func enqueue() throws -> Enqueued {
@@ -87,7 +87,16 @@ public struct BatchQueue {
         throw Self.cancelled(manifest)
       }
       let levels = QueueLevels(manifest: manifest, run: run.id)
+      let later = Set(manifest.operations.filter { !$0.needs.isEmpty }.map(\.id))
+      // They may have new rows, as those that new tasks capture. Before these, for a call that is interrupted.
+      try addAgain(later.map { Array($0.utf8) }, of: run, connection: connection)
       var total = try levels.addFirst(connection)
+      if total.added > 0 {
+        try connection.transaction {
+          try lock(run, connection)
+          _ = try release(later, of: run, all: true, connection)
+        }
+      }
       // The operations before may have ended already.
       while case .added(let next) = try levels.addNext(connection) { total += next }
       total.waiting = try levels.waiting(connection)
@@ -128,8 +137,7 @@ public struct BatchQueue {
       let isRetry = resolution.decision == .retry
       guard run.state == "open" || !isRetry else { throw Self.cancelled(manifest) }
       return try connection.transaction {
-        // Workers add levels while they hold this row.
-        try connection.run("SELECT FROM gq_run WHERE id = $1::uuid FOR UPDATE", .text(run.id))
+        try lock(run, connection)
         let filter = """
           run = $1::uuid AND ($2 = '' OR op = $2)
           AND (cardinality($3::text[]) = 0 OR CASE key WHEN '' THEN op ELSE key END = ANY ($3::text[]))
@@ -169,7 +177,7 @@ public struct BatchQueue {
           .text(run.id), operation, keys, .text(resolution.state.name)
         ).int(0, 0)
         guard run.state == "open" else { return result }
-        result.released = try addAgain(
+        result.released = try release(
           manifest.dependents(of: Set((0..<changed.count).map { changed.text($0, 0) })),
           of: run, all: isRetry, connection)
         return result
@@ -177,28 +185,40 @@ public struct BatchQueue {
     }
   }
 
-  /// Lets workers add the tasks of operations again, when all tasks before them have ended. Returns the number of their
-  /// skipped tasks.
+  /// Locks the row of a run until the end of the transaction. Workers add levels while they hold it.
+  private func lock(_ run: QueueRun, _ connection: PostgresConnection) throws {
+    try connection.run("SELECT FROM gq_run WHERE id = $1::uuid FOR UPDATE", .text(run.id))
+  }
+
+  /// Removes the skipped tasks of operations, and lets workers add these operations again. Returns the number of the tasks.
   ///
   /// - Parameter all: Whether also to add operations without skipped tasks.
-  private func addAgain(
+  private func release(
     _ operations: Set<String>, of run: QueueRun, all: Bool, _ connection: PostgresConnection
   ) throws -> Int {
     guard !operations.isEmpty else { return 0 }
-    let ids = PostgresValue.texts(operations.map { Array($0.utf8) })
+    let ids = operations.map { Array($0.utf8) }
     let rows = try connection.run(
       """
       WITH removed AS (
         DELETE FROM gq_task WHERE run = $1::uuid AND state = 'skipped' AND op = ANY ($2::text[]) RETURNING op)
       SELECT op, count(*) FROM removed GROUP BY op
-      """, .text(run.id), ids)
+      """, .text(run.id), .texts(ids))
     let skipped = (0..<rows.count).map { Array(rows.text($0, 0).utf8) }
+    try addAgain(all ? ids : skipped, of: run, connection: connection)
+    return (0..<rows.count).reduce(0) { $0 + rows.int($1, 1) }
+  }
+
+  /// Lets workers add the tasks of operations again, when all tasks before them have ended.
+  private func addAgain(
+    _ operations: [[UInt8]], of run: QueueRun, connection: PostgresConnection
+  ) throws {
+    guard !operations.isEmpty else { return }
     try connection.run(
       """
       UPDATE gq_run SET added = ARRAY(SELECT op FROM unnest(added) AS op WHERE op <> ALL ($2::text[]))
       WHERE id = $1::uuid
-      """, .text(run.id), all ? ids : .texts(skipped))
-    return (0..<rows.count).reduce(0) { $0 + rows.int($1, 1) }
+      """, .text(run.id), .texts(operations))
   }
 
   private static func cancelled(_ manifest: Manifest) -> JournalError {
