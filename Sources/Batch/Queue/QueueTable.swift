@@ -138,8 +138,8 @@ struct QueueTable {
     if let relation = entry.relation {
       if !relation.isShared {
         statement +=
-          " WHERE \(table).\"_parent\" IS NOT DISTINCT FROM excluded.\"_parent\" OR NOT "
-          + Self.isOfRun(table, parameter: columns.count + 1)
+          " WHERE kept.\"_parent\" IS NOT DISTINCT FROM excluded.\"_parent\" OR NOT "
+          + Self.isOfRun(parameter: columns.count + 1)
       }
       statement = "WITH written AS (\(statement) RETURNING 1) SELECT count(*) FROM written"
     }
@@ -152,9 +152,11 @@ struct QueueTable {
 
   /// The condition that a row was written in the run.
   ///
+  /// Statements name the table `kept`, because it may have a name that they give to others, such as `excluded`.
+  ///
   /// https://www.postgresql.org/docs/current/ddl-system-columns.html
-  private static func isOfRun(_ table: String, parameter: Int) -> String {
-    "age(\(table).xmin) <= age($\(parameter)::text::xid)"
+  private static func isOfRun(parameter: Int) -> String {
+    "age(kept.xmin) <= age($\(parameter)::text::xid)"
   }
 
   /// The parameters of ``statement``.
@@ -176,7 +178,7 @@ struct QueueTable {
     }
     let values = columns.map { value($0) }.joined(separator: ", ")
     let from = "FROM unnest(\(arrays)) WITH ORDINALITY AS r(\(names), \"#\")"
-    let insert = "INSERT INTO \(table) (\(names))"
+    let insert = "INSERT INTO \(table) AS kept (\(names))"
     guard !key.isEmpty else { return "\(insert) SELECT \(values) \(from)" }
     let sortKeys = columns.filter { key.contains($0.name) }.map { value($0) }.joined(
       separator: ", ")
@@ -228,16 +230,16 @@ struct QueueTable {
     guard let relation = entry.relation else { return [] }
     let table = entry.table.quotedForSQL
     let isShared = relation.isShared
-    let join = isShared ? " AND \(table).\"_parent\" = r.parent" : ""
+    let join = isShared ? " AND kept.\"_parent\" = r.parent" : ""
     var known: [Identity] = []
     for start in stride(from: 0, to: rows.count, by: Self.maxRows) {
       let group = rows[start..<min(start + Self.maxRows, rows.count)]
       let found = try connection.run(
         """
-        SELECT \(table)."_key", \(table)."_parent"
+        SELECT kept."_key", kept."_parent"
         FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS u(key, parent)) AS r
-        JOIN \(table) ON \(table)."_key" = r.key\(join)
-        WHERE \(Self.isOfRun(table, parameter: 3))
+        JOIN \(table) AS kept ON kept."_key" = r.key\(join)
+        WHERE \(Self.isOfRun(parameter: 3))
         """, .texts(group.map { Self.bytes($0.key) }),
         .texts(group.map { isShared ? Self.bytes($0.parent) : nil }), begun)
       known += (0..<found.count).map { row in

@@ -151,6 +151,19 @@ struct TableQueueSinkTests {
         == ["Order:1 Customer:1 7 2026-01-31"])
   }
 
+  @Test(
+    "a table may have a name that a statement gives to another one",
+    arguments: ["excluded", "kept", "r", "written"])
+  func names(_ name: String) async throws {
+    let work = try await begun("to: postgres, as: { customers: \(name) }")
+    let customer = TableBench.customer(1, of: "a")
+    try await work.commit(work.claims[0], rows: [customer])
+    let next = try await work.commit(work.claims[0], page: 2, rows: [customer], .done)
+    #expect(next.repeated == 1)
+    await work.stage.close()
+    #expect(try values("SELECT name FROM \(name)") == ["a"])
+  }
+
   @Test("a row that comes again is one row, and counts as repeated")
   func repeated() async throws {
     let work = try await begun()
