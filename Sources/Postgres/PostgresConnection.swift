@@ -136,6 +136,13 @@ package final class PostgresConnection {
     }
   }
 
+  /// Runs statements in the open transaction, or in one of their own.
+  @discardableResult
+  package func inTransaction<Value>(_ body: () throws -> Value) throws -> Value {
+    if isInTransaction { return try body() }
+    return try transaction { try body() }
+  }
+
   /// Calls `body` with the address of each part, also of an empty one, in a copy of all.
   private static func withAddresses<Result>(
     of parts: [[UInt8]], _ body: ([UnsafePointer<CChar>?]) -> Result

@@ -185,6 +185,35 @@ struct QueueTests {
     #expect(try queue.enqueue().added == 25)
   }
 
+  @Test(
+    "tasks are added beside workers, also by a user whose transactions are serializable by default")
+  func isolation() throws {
+    let bench = try QueueBench()
+    var manifest = try bench.manifest(3)
+    manifest.queueURL = bench.url + "%20-cdefault_transaction_isolation%3Dserializable"
+    let queue = try BatchQueue(manifest)
+    _ = try queue.initialize()
+    // Others would conflict with the statements of workers.
+    try bench.connection.run(
+      """
+      CREATE FUNCTION require_read_committed() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF current_setting('transaction_isolation') <> 'read committed' THEN
+          RAISE EXCEPTION 'the transaction is %', current_setting('transaction_isolation');
+        END IF;
+        RETURN NEW;
+      END $$
+      """)
+    for change in ["INSERT ON gq_task", "UPDATE ON gq_run"] {
+      try bench.connection.run(
+        """
+        CREATE TRIGGER isolation BEFORE \(change)
+        FOR EACH ROW EXECUTE FUNCTION require_read_committed()
+        """)
+    }
+    #expect(try queue.enqueue().added == 3)
+  }
+
   @Test("a run is the newest one, also if it begins after the clock of the database was set back")
   func clockSetBack() throws {
     let (bench, manifest) = try QueueBench.begun(3)
