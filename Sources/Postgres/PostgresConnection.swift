@@ -115,6 +115,19 @@ package final class PostgresConnection {
     return PostgresRows(result, library)
   }
 
+  /// Whether there is a table of this name that the user created or may read. Those of other users, in later schemas of
+  /// the search path, may be there as well.
+  package func hasTable(_ name: String) throws(PostgresError) -> Bool {
+    try run(
+      """
+      SELECT EXISTS (
+        SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.oid = to_regclass($1)
+          AND (n.nspname = current_schema() OR has_table_privilege(c.oid, 'SELECT')))
+      """, .text(name)
+    ).int(0, 0) == 1
+  }
+
   /// Begins a transaction whose statements see what others have committed meanwhile: what they read after they waited for
   /// a lock is the newest state, also for a user whose transactions are serializable by default.
   package static let begin = "BEGIN ISOLATION LEVEL READ COMMITTED"

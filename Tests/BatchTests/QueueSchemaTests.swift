@@ -33,6 +33,29 @@ struct QueueSchemaTests {
     #expect(rows.int(0, 0) == 3)
   }
 
+  @Test("a user has a queue of its own beside that of another user, which it may not read")
+  func otherUser() throws {
+    let (others, theirs) = try QueueBench.begun(2)
+    let schema = try others.connection.run("SELECT current_schema()::text").text(0, 0)
+    let server = try PostgresServer.shared.get()
+    let (name, url) = server.newSchema()
+    let owner = try PostgresConnection(server.url)
+    for statement in [
+      "CREATE ROLE \(name) LOGIN", "CREATE SCHEMA \(name) AUTHORIZATION \(name)",
+      "GRANT USAGE ON SCHEMA \(schema) TO \(name)",
+    ] {
+      try owner.run(statement)
+    }
+    var manifest = theirs
+    manifest.queueURL = url.replacing("user=test", with: "user=\(name)") + "%2C\(schema)"
+    let queue = try BatchQueue(manifest)
+    let error = #expect(throws: JournalError.self) { try queue.status() }
+    #expect(error?.description.contains("there is no queue in") == true)
+    #expect(try queue.initialize())
+    #expect(try queue.enqueue().added == 2)
+    #expect(try others.counts() == ["queued": 2])
+  }
+
   @Test("tables of a newer version are refused, and nothing changes")
   func newer() throws {
     let (bench, manifest) = try QueueBench.begun(1)

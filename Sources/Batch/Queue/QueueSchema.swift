@@ -57,9 +57,7 @@ enum QueueSchema {
   ///
   /// - Throws: ``JournalError`` if a newer gqlrun created them.
   private static func installed(_ connection: PostgresConnection) throws -> Int? {
-    guard try connection.run("SELECT to_regclass('gq_version') IS NULL").int(0, 0) == 0 else {
-      return nil
-    }
+    guard try connection.hasTable("gq_version") else { return nil }
     let found = try connection.run("SELECT version FROM gq_version")
     guard found.count == 1 else {
       throw JournalError(

@@ -179,9 +179,7 @@ enum PostgresSchema {
         "cannot open the cache in PostgreSQL: the database \(connection.database) has the encoding \(encoding); "
           + "create one with the encoding UTF8")
     }
-    if try connection.run("SELECT to_regclass('gqlrun_cache') IS NULL").int(0, 0) == 1 {
-      try create(connection)
-    }
+    if try !connection.hasTable("gqlrun_cache") { try create(connection) }
     let rows = try connection.run("SELECT version, segment_seed FROM gqlrun_cache")
     guard rows.count == 1 else {
       throw CacheError(

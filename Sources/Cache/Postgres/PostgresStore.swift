@@ -345,8 +345,7 @@ extension PostgresStore {
     of version: String?, _ connection: PostgresConnection
   ) throws -> Bool {
     var stored: String?
-    if try connection.run("SELECT 1 WHERE to_regclass('gqlrun_key_resolver') IS NOT NULL").count > 0
-    {
+    if try connection.hasTable("gqlrun_key_resolver") {
       let rows = try connection.run("SELECT version FROM gqlrun_key_resolver")
       if rows.count > 0 { stored = rows.text(0, 0) }
     }

@@ -151,6 +151,29 @@ struct PostgresStoreTests {
     #expect(progress.removed.records == 1)
   }
 
+  @Test("a user has a cache of its own beside that of another user, which it may not read")
+  func otherUser() async throws {
+    let server = try PostgresServer.shared.get()
+    let (others, othersURL) = server.newSchema()
+    let (name, url) = server.newSchema()
+    let owner = try PostgresConnection(server.url)
+    try owner.run("CREATE SCHEMA \(others)")
+    let theirs = try await Self.open(othersURL)
+    try await Self.write(1, #""name":"Ada""#, to: theirs)
+    for statement in [
+      "CREATE ROLE \(name) LOGIN", "CREATE SCHEMA \(name) AUTHORIZATION \(name)",
+      "GRANT USAGE ON SCHEMA \(others) TO \(name)",
+    ] {
+      try owner.run(statement)
+    }
+    let store = try await Self.open(
+      url.replacing("user=test", with: "user=\(name)") + "%2C\(others)")
+    #expect(try await Self.read(1, from: store) == "miss at user")
+    try await Self.write(1, #""name":"Eva""#, to: store)
+    #expect(try await Self.read(1, from: store) == #"{"user":{"id":"1","name":"Eva"}}"#)
+    #expect(try await Self.read(1, from: theirs) == #"{"user":{"id":"1","name":"Ada"}}"#)
+  }
+
   @Test("a user who owns only a schema can use a cache in it")
   func ownSchema() async throws {
     let server = try PostgresServer.shared.get()
