@@ -102,8 +102,10 @@ public struct Generator {
     let access = options.access == .public ? "public " : ""
     let imports = used.modules(isSchema: kind == .schema, options).map { "\(access)import \($0)\n" }
     // The text does not depend on the working directory.
+    let resolved = FilePath.resolve(source, in: options.workingFolder)
     let folder = "\(options.folder)/"
-    let document = source.hasPrefix(folder) ? String(source.dropFirst(folder.count)) : source
+    let isInFolder = kind == .definition && resolved.hasPrefix(folder)
+    let document = isInFolder ? String(resolved.dropFirst(folder.count)) : source
     let head = """
       \(GeneratedFile.mark) from \(Printable.line(document)); changes are overwritten.
       // swift-format-ignore-file

@@ -48,6 +48,8 @@ public struct GeneratorOptions: Sendable, Hashable {
   public var edition: Edition
   /// The folder that the generated files leave out in the paths of documents.
   package var folder = "."
+  /// The folder that the paths of documents are relative to.
+  package var workingFolder = "."
 
   /// The Swift types of scalars by names that mean the same in most schemas. A date without a time of day, and a
   /// time of day, have no type in Foundation.

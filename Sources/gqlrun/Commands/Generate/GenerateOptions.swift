@@ -160,7 +160,10 @@ struct GenerateOptions: ParsableArguments {
     // A schema file that a pattern of the documents matches is not a document.
     let schemaFiles = Set(schema.map { FilePath.withoutLinks($0) ?? $0 })
     var options = try self.options(values)
-    options.folder = folder.isEmpty ? FileManager.default.currentDirectoryPath : folder
+    options.workingFolder = FileManager.default.currentDirectoryPath
+    options.folder =
+      folder.isEmpty
+      ? options.workingFolder : FilePath.resolve(folder, in: options.workingFolder)
     return GeneratePlan(
       schema: schema,
       documents: documents.filter { !schemaFiles.contains(FilePath.withoutLinks($0) ?? $0) },
