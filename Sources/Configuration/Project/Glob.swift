@@ -39,6 +39,11 @@ struct Glob: Sendable, Hashable {
     return String(fixed[...slash])
   }
 
+  /// The most names that a matching path has below ``folder``.
+  var maxDepth: Int {
+    segments.contains(["*", "*"]) ? .max : segments.count - folder.count { $0 == "/" }
+  }
+
   /// The text in front of the first wildcard.
   private var literal: Substring { text.prefix { !"*?[".contains($0) } }
 

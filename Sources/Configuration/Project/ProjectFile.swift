@@ -147,8 +147,9 @@ extension ProjectFile {
           // The folder may be outside of that of the project.
           let base = glob.folder
           let root = base.isEmpty ? folder : FilePath.resolve(base, in: folder)
-          let all = trees[base] ?? Self.tree(root).map { base + $0 }
-          trees[base] = all
+          let key = "\(base)\(glob.maxDepth)"
+          let all = trees[key] ?? Self.tree(root, maxDepth: glob.maxDepth).map { base + $0 }
+          trees[key] = all
           candidates = all.filter { glob.matches($0) }
         }
         for candidate in candidates where !excluded.contains(where: { $0.matches(candidate) }) {
@@ -163,7 +164,9 @@ extension ProjectFile {
   }
 
   /// The files below `folder`, sorted, without the folders of tools.
-  private static func tree(_ folder: String) -> [String] {
+  ///
+  /// - Parameter maxDepth: The most names of a path; 1 for the files of the folder itself.
+  static func tree(_ folder: String, maxDepth: Int) -> [String] {
     var files: [String] = []
     var open = [""]
     while let location = open.popLast(), files.count < 200_000 {
@@ -174,7 +177,9 @@ extension ProjectFile {
         let path = location.isEmpty ? name : "\(location)/\(name)"
         let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(path)")
         switch attributes?[.type] as? FileAttributeType {
-        case .typeDirectory: open.append(path)
+        case .typeDirectory:
+          let depth = path.count { $0 == "/" } + 1
+          if depth < maxDepth { open.append(path) }
         case .typeRegular: files.append(path)
         // A link to a file is followed; a link to a folder could lead to a cycle.
         case .typeSymbolicLink:

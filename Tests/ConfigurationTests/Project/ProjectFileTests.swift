@@ -122,6 +122,16 @@ struct ProjectFileTests {
     #expect(Glob.alternatives(of: pattern).contains { $0.matches(path) } == matches)
   }
 
+  @Test(
+    "a pattern without ** matches files in as many folders as it names",
+    arguments: [
+      ("*.graphql", 1), ("/*.graphql", 1), ("../*/a.graphql", 2), ("./src/[ab]/*.gql", 2),
+      ("src/**/*.gql", Int.max), ("**", Int.max),
+    ])
+  func depths(pattern: String, depth: Int) {
+    #expect(Glob.alternatives(of: pattern).map(\.maxDepth) == [depth])
+  }
+
   @Test("patterns become the files of the project's folder, and the nearest file is found")
   func files() throws {
     let manager = FileManager.default
@@ -152,5 +162,9 @@ struct ProjectFileTests {
       outside
         == ["src/deep/../deep/b.graphql", "src/a.graphql"].map { "\(root)/\($0)" })
     #expect(unmatched == [2])
+    // A pattern such as `/*.graphql` does not read all files of a computer.
+    #expect(ProjectFile.tree(root, maxDepth: 1) == [".graphqlrc", "s.graphql"])
+    #expect(
+      ProjectFile.tree(root, maxDepth: 2) == [".graphqlrc", "s.graphql", "src/a.graphql"])
   }
 }
