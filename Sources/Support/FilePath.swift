@@ -79,6 +79,12 @@ extension FilePath {
     return String(cString: resolved)
   }
 
+  /// `paths` without those of the files that `others` name, also with other paths.
+  package static func paths(_ paths: [String], without others: [String]) -> [String] {
+    let others = Set(others.map { withoutLinks($0) ?? $0 })
+    return paths.filter { !others.contains(withoutLinks($0) ?? $0) }
+  }
+
   /// The path of the file that a symbolic link leads to, for a file that is replaced: the link remains. The unchanged path
   /// if it is no link, or one to nothing.
   package static func behindLink(_ path: String) -> String {

@@ -25,9 +25,8 @@ struct ProjectGeneration {
     options.folder = folder
     self.options = options
     schema = try Self.files(project.schema, "schema", of: file)
-    let schema = schema
-    documents = try Self.files(project.documents, "documents", of: file)
-      .filter { !schema.contains($0) }
+    documents = FilePath.paths(
+      try Self.files(project.documents, "documents", of: file), without: schema)
   }
 
   private static func files(

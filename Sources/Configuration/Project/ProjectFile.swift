@@ -123,8 +123,8 @@ extension ProjectFile {
     return (files, unmatched.map { given[$0] })
   }
 
-  /// The files below `folder` that match `patterns`, each once, and the indices of the patterns
-  /// that match none.
+  /// The files that match `patterns`, which are relative to `folder`, each once, and the indices of the patterns that
+  /// match none.
   ///
   /// A pattern that begins with `!` excludes files.
   public static func files(
@@ -155,7 +155,7 @@ extension ProjectFile {
         for candidate in candidates where !excluded.contains(where: { $0.matches(candidate) }) {
           found = true
           let path = FilePath.resolve(candidate, in: folder)
-          if seen.insert(path).inserted { files.append(path) }
+          if seen.insert(FilePath.withoutLinks(path) ?? path).inserted { files.append(path) }
         }
       }
       if !found { unmatched.append(position) }

@@ -41,14 +41,12 @@ extension Project {
   /// - Parameter schema: Files that are no documents, although a pattern may match them.
   static func expanded(_ names: [String], without schema: [String]) throws -> [String] {
     let folder = FileManager.default.currentDirectoryPath
-    let schemaFiles = Set(schema.map { FilePath.withoutLinks($0) ?? $0 })
     var seen: Set<String> = []
     return try names.flatMap { name -> [String] in
       guard name != "-", name.contains(where: { "*?[{".contains($0) }),
         !FileManager.default.fileExists(atPath: name)
       else { return [name] }
-      let files = ProjectFile.files([name], in: folder).files
-        .filter { !schemaFiles.contains(FilePath.withoutLinks($0) ?? $0) }
+      let files = FilePath.paths(ProjectFile.files([name], in: folder).files, without: schema)
       guard !files.isEmpty else { throw Failure(.badInput, "no document matches \(name)") }
       return files.map(shown)
     }.filter { seen.insert(FilePath.withoutLinks($0) ?? $0).inserted }
@@ -94,7 +92,7 @@ extension Project {
       Terminal.warning("\(missing.location): no document matches \(missing.value)")
     }
     // A schema file that matches the pattern of the documents is not a document.
-    self.documents = documents.files.filter { !schema.files.contains($0) }.map(Self.shown)
+    self.documents = FilePath.paths(documents.files, without: schema.files).map(Self.shown)
     namesDocuments = !project.documents.isEmpty
   }
 

@@ -157,7 +157,8 @@ struct ProjectFileTests {
       found.files == ["s.graphql", "src/a.graphql", "src/deep/b.graphql"].map { "\(root)/\($0)" })
     #expect(found.unmatched.map(\.value) == ["no/*.graphql"])
     let (outside, unmatched) = ProjectFile.files(
-      ["../d*/*.graphql", "\(root)/src/*.graphql", "../*/a.graphql"], in: "\(root)/src/deep")
+      ["../d*/*.graphql", "\(root)/src/*.graphql", "../*/a.graphql", "*.graphql"],
+      in: "\(root)/src/deep")
     #expect(
       outside
         == ["src/deep/../deep/b.graphql", "src/a.graphql"].map { "\(root)/\($0)" })

@@ -157,8 +157,6 @@ struct GenerateOptions: ParsableArguments {
     guard !documents.isEmpty else {
       throw Failure(.usage, "there are no documents; name them with --documents")
     }
-    // A schema file that a pattern of the documents matches is not a document.
-    let schemaFiles = Set(schema.map { FilePath.withoutLinks($0) ?? $0 })
     var options = try self.options(values)
     options.workingFolder = FileManager.default.currentDirectoryPath
     options.folder =
@@ -166,7 +164,8 @@ struct GenerateOptions: ParsableArguments {
       ? options.workingFolder : FilePath.resolve(folder, in: options.workingFolder)
     return GeneratePlan(
       schema: schema,
-      documents: documents.filter { !schemaFiles.contains(FilePath.withoutLinks($0) ?? $0) },
+      // A schema file that a pattern of the documents matches is not a document.
+      documents: FilePath.paths(documents, without: schema),
       output: output,
       schemaOutput: try schemaOutput ?? path("schema_output"),
       manifest: try manifest ?? path("manifest"),
