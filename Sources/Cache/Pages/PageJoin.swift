@@ -121,6 +121,7 @@ struct PageJoin {
       }
       return new
     }
+    if let kept = keptList(old, new: new) { return kept }
     switch rule.policy {
     case .connection: return connection(old, new: new, rule: rule, title: title)
     case .offset, .append:
@@ -138,6 +139,23 @@ struct PageJoin {
 
   private mutating func warn(_ title: String, _ problem: String) {
     if warnings.count < 100 { warnings.append("the page of \(title) \(problem)") }
+  }
+
+  /// The stored object with the other fields of a page that has no list, such as one whose list failed; `nil` if the page
+  /// has one, or the object none.
+  private func keptList(_ old: [UInt8], new: [UInt8]) -> [UInt8]? {
+    guard RecordText.kind(new) == .object else { return nil }
+    var stored = ObjectText(old)
+    let page = ObjectText(new)
+    let lists = stored.entries.filter { RecordText.isList($0.value) }.map(\.key)
+    guard !lists.isEmpty, !page.entries.contains(where: { RecordText.isList($0.value) }) else {
+      return nil
+    }
+    // `pageInfo` is where the list ends.
+    for entry in page.entries where !lists.contains(entry.key) && entry.key != Connection.pageInfo {
+      stored[entry.key] = entry.value
+    }
+    return stored.text
   }
 
   /// Joins a list, or all lists of an object, with `body`.

@@ -180,6 +180,29 @@ struct PageTests {
   }
 
   @Test(
+    "a page whose list failed does not change the stored list, whatever its name",
+    arguments: Way.allCases, PagePolicy.allCases)
+  func failedList(way: Way, policy: PagePolicy) async throws {
+    let keys = KeyRules(pages: ["Query": ["list": policy]])
+    let argument = policy == .connection ? "after" : "offset"
+    let document =
+      "query ($at: ID) { list(\(argument): $at) { items pageInfo { endCursor } total } }"
+    let list = { (items: String, end: Int) in
+      #"{"data":{"list":{"__typename":"L","items":\#(items),"pageInfo":{"__typename":"P","endCursor":"\#(end)"},"#
+        + #""total":\#(end + 1)}}"#
+    }
+    try await way.withCache { cache in
+      try await cache.write(list("[1,2]", 2) + "}", document, keys: keys)
+      try await cache.write(
+        list("null", 4) + #","errors":[{"message":"x","path":["list","items"]}]}"#, document,
+        variables: #"{"at":"2"}"#, keys: keys)
+      #expect(
+        try await cache.read(document, keys: keys)
+          == #"{"list":{"items":[1,2],"pageInfo":{"endCursor":"2"},"total":5}}"#)
+    }
+  }
+
+  @Test(
     "no error is stored in a list whose pages are joined", arguments: Way.allCases,
     [
       "{ list { n ... on R { id } } }",
