@@ -107,9 +107,13 @@ struct PageJoin {
   ) -> [UInt8]? {
     let kind = RecordText.kind(new)
     if kind == .null { return nil }
+    guard let offset = rule.offset else {
+      warn(title, "has an offset that is no index")
+      return nil
+    }
     guard let old, RecordText.kind(old) != .null else {
-      guard rule.policy == .offset, rule.offset != 0 else { return new }
-      warn(title, "starts at \(rule.offset), but nothing is stored before it")
+      guard rule.policy == .offset, offset != 0 else { return new }
+      warn(title, "starts at \(offset), but nothing is stored before it")
       return nil
     }
     guard
@@ -128,7 +132,7 @@ struct PageJoin {
       do throws(PageGap) {
         return try lists(old, new: new) { old, new throws(PageGap) in
           rule.policy == .offset
-            ? try overlaid(old, new, at: rule.offset) : try appended(old, new)
+            ? try overlaid(old, new, at: offset) : try appended(old, new)
         }
       } catch {
         warn(title, error.problem)
@@ -206,7 +210,7 @@ struct PageJoin {
     _ old: ListReader, _ new: ListReader, at offset: Int
   ) throws(PageGap) -> [UInt8] {
     let count = old.count
-    guard 0...count ~= offset else {
+    guard offset <= count else {
       throw PageGap(problem: "starts at \(offset), but only \(count) elements are stored")
     }
     var writer = ListWriter(access: access, isLeaf: old.isLeaf)

@@ -34,8 +34,8 @@ struct PageRule: Sendable, Hashable {
   var storedKey: String
   var after: String?
   var before: String?
-  /// The index of the first element; negative if the argument is no index, which no stored list has.
-  var offset = 0
+  /// The index of the first element; `nil` if the argument is no index.
+  var offset: Int? = 0
 
   /// The page that `field` selects; `nil` if it is the whole list or its start, which replaces the
   /// stored list.
@@ -61,7 +61,7 @@ struct PageRule: Sendable, Hashable {
         if argument("limit", "first", "take") == nil { return nil }
         return
       }
-      offset = value.identifier.flatMap { Int($0) } ?? -1
+      offset = value.identifier.flatMap { Int($0) }.flatMap { $0 < 0 ? nil : $0 }
     case .append: break
     }
   }

@@ -276,7 +276,7 @@ struct PageTests {
   func offsetsOfOtherTypes(way: Way) async throws {
     let keys = KeyRules(pages: ["Query": ["list": .offset]])
     try await way.withCache { cache in
-      var warnings: [Int] = []
+      var warnings: [[Bool]] = []
       for (offset, elements) in [
         ("-1", "[9]"), ("0", "[0,1]"), (#""2""#, "[2,3]"), ("-1", "[9]"), ("1.5", "[9]"),
         (#""x""#, "[9]"),
@@ -285,9 +285,10 @@ struct PageTests {
         let written = try await cache.write(
           #"{"data":{"list":\#(elements)}}"#, "query ($o: Any) { list(offset: $o) }",
           variables: #"{"o":\#(offset)}"#, keys: keys)
-        warnings.append((written.summary?.warnings ?? []).count)
+        warnings.append(
+          (written.summary?.warnings ?? []).map { $0.hasSuffix("has an offset that is no index") })
       }
-      #expect(warnings == [1, 0, 0, 1, 1, 1, 1])
+      #expect(warnings == [[true], [], [], [true], [true], [true], [true]])
       #expect(try await cache.read("{ list }", keys: keys) == #"{"list":[0,1,2,3]}"#)
     }
   }
