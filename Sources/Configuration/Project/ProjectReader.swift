@@ -6,7 +6,7 @@ import HTTPTypes
 struct ProjectReader {
   let environment: PipelineFileEnvironment
   private(set) var findings: [PipelineDiagnostic] = []
-  /// What the projects write: the folders of their types, and their manifests.
+  /// The absolute paths of what the projects write: the folders of their types, and their manifests.
   private var outputs: Set<String> = []
 
   init(_ environment: PipelineFileEnvironment) { self.environment = environment }
@@ -98,15 +98,7 @@ struct ProjectReader {
         continue
       }
       guard member.key == "scalars" else {
-        let values = texts(member.value, "`\(member.key)`")
-        generation.values[member.key] = values
-        if ["output", "manifest"].contains(member.key), let output = values.first,
-          !outputs.insert(FilePath.normalized(output.value)).inserted
-        {
-          report(
-            "`\(output.value)` is already an output of this file", location: output.location,
-            hint: "choose another one; a project replaces and deletes what another one has written")
-        }
+        generation.values[member.key] = texts(member.value, "`\(member.key)`")
         continue
       }
       for scalar in mapping(member.value, "`scalars`") ?? [] {
@@ -115,7 +107,24 @@ struct ProjectReader {
         }
       }
     }
+    checkOutputs(of: generation)
     return generation
+  }
+
+  /// Reports an output of two projects. All types of one project may be in one folder.
+  private mutating func checkOutputs(of generation: ProjectFile.Generation) {
+    var folder: String?
+    for key in ["output", "schema_output", "manifest"] {
+      guard let output = generation.values[key]?.first, !output.value.isEmpty else { continue }
+      let base = FilePath.folder(of: output.location.file)
+      let path = FilePath.real(FilePath.resolve(output.value, in: base))
+      if key == "schema_output", path == folder { continue }
+      if key == "output" { folder = path }
+      guard !outputs.insert(path).inserted else { continue }
+      report(
+        "`\(output.value)` is already an output of this file", location: output.location,
+        hint: "choose another one; a project replaces and deletes what another one has written")
+    }
   }
 
   private mutating func endpoints(_ node: YAMLNode) -> [ProjectFile.Endpoint] {

@@ -88,7 +88,21 @@ struct ProjectFileTests {
       errors("output: A, manifest: m.json", "output: B, manifest: m.json") == [
         "3:69: `m.json` is already an output of this file"
       ])
-    #expect(errors("output: A, schema_output: S", "output: A/B, schema_output: S") == [])
+    #expect(
+      errors("output: A, schema_output: S", "output: A/B, schema_output: S") == [
+        "3:76: `S` is already an output of this file"
+      ])
+    #expect(
+      errors("output: B, schema_output: A", "output: A") == [
+        "3:56: `A` is already an output of this file"
+      ])
+    let folder = FileManager.default.currentDirectoryPath
+    #expect(
+      errors("output: A", "output: \(folder)/p/A") == [
+        "3:56: `\(folder)/p/A` is already an output of this file"
+      ])
+    #expect(errors("output: A, schema_output: A", "output: B, schema_output: C") == [])
+    #expect(errors("output: '${NONE:}'", "output: '${NONE:}'") == [])
   }
 
   @Test("an endpoint has at most a thousand header fields")
