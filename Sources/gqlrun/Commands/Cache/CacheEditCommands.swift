@@ -101,9 +101,9 @@ extension JQFilter {
   fileprivate func onlyOutput(of value: JSONValue) throws -> JSONValue {
     var exact: [Double: JSONNumber] = [:]
     _ = try value.mapNumbers { number in
-      // A `Double` has up to 15 digits of every number.
-      guard number.text.utf8.count > 15, let rounded = number.doubleValue else { return number }
-      if let other = exact.updateValue(number, forKey: rounded), other != number {
+      guard let rounded = number.doubleValue else { return number }
+      let other = exact.updateValue(number, forKey: rounded)
+      if let other, other != number, other.isRounded || number.isRounded {
         throw Failure(
           .badInput,
           "the data has the numbers \(other) and \(number), which are equal for jq; select only one of them"
@@ -126,9 +126,14 @@ extension JQFilter {
           + "'.country.name = \"Germany\"'")
     }
     return outputs[0].mapNumbers { number in
-      number.doubleValue.flatMap { exact[$0] } ?? number
+      number.doubleValue.flatMap { exact[$0] }.flatMap { $0.isRounded ? $0 : nil } ?? number
     }
   }
+}
+
+extension JSONNumber {
+  /// Whether a `Double` may have other digits: it has up to 15 digits of every number.
+  fileprivate var isRounded: Bool { text.utf8.count > 15 }
 }
 
 extension JSONValue {
