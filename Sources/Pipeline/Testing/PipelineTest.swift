@@ -55,7 +55,7 @@ public struct PipelineTest: OptionSection {
     if document != nil, documentFile != nil {
       throw $documentFile.error("`document` is given, too", remedy: "remove one of them")
     }
-    if !expect.hasGivenOptions {
+    if $expect.isGiven, !expect.hasGivenOptions {
       throw $expect.error(
         "a test that expects nothing always passes",
         remedy: "add what must hold, such as `succeeded: 1`")
@@ -204,6 +204,12 @@ public struct PipelineTest: OptionSection {
       0...10_000_000, "Number of events that were dropped, because they were not read in time")
     var dropped: Int?
     @Option("Time limit, on the test's clock") var within: Duration?
+
+    func validate() throws(OptionError) {
+      if $stages.isGiven, stages.entries.isEmpty {
+        throw $stages.error("no entry is named", remedy: "name one, such as `fetch: 1`")
+      }
+    }
 
     /// The expected calls of entries, each with its source location.
     var calls: [(entry: String, location: FileLocation, count: Int)] {

@@ -78,6 +78,8 @@ struct TestSectionTests {
         "P003 8:20: `document_file` of the test `x`: `document` is given, too → remove one of them",
       "  - name: x\n    upstream: []\n    expect: {}":
         "P003 8:13: `expect` of the test `x`: a test that expects nothing always passes → add what must hold, such as `succeeded: 1`",
+      "  - name: x\n    upstream: []\n    expect: { stages: {} }":
+        "P003 8:23: `stages` of `expect`: no entry is named → name one, such as `fetch: 1`",
       "  - upstream: []\n    expect: { requests: 0 }":
         "P003 6:5: an element of `tests` requires the key `name` → add `name`: text",
       "  - name: x\n    upstream: [{ delay: 5 }]\n    expect: { requests: 0 }":
@@ -88,6 +90,12 @@ struct TestSectionTests {
       "\($0.code.rawValue) \($0.location.line):\($0.location.column): \($0.message) → \($0.hint ?? "")"
     }
     #expect(found == [expected])
+  }
+
+  @Test("without expectations have one error")
+  func withoutExpectations() {
+    let messages = check(Self.file("  - name: x\n    upstream: []")).all.map(\.message)
+    #expect(messages.map { $0.hasSuffix("requires the key `expect`") } == [true], "\(messages)")
   }
 
   @Test("have answers with at most a thousand header fields")
