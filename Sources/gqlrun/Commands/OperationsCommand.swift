@@ -45,7 +45,8 @@ struct OperationsCommand: AsyncParsableCommand {
         try PipelineFile.look(at: $0, environment: .gqlrun(endpoint: nil))
       }
       let (rules, schema) = try SchemaFile.rules(of: loaded, schema: schema, flags: keys)
-      let documents = try DocumentSet(paths: try Project.expanded(files, without: self.schema))
+      let schemaFiles = self.schema.isEmpty ? [loaded?.schema].compactMap { $0 } : self.schema
+      let documents = try DocumentSet(paths: try Project.expanded(files, without: schemaFiles))
       let report = documents.report(against: schema, warnings: false)
       if report.hasErrors {
         try report.write(as: .human)
