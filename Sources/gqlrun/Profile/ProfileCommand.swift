@@ -222,7 +222,7 @@ struct ProfileCommand: AsyncParsableCommand {
       throw Failure(
         .usage, "\(operation.label) is a subscription; add --subscribe to measure its events")
     }
-    if operation.type == .mutation {
+    if operation.type == .mutation, !load.subscribe {
       Terminal.warning("\(operation.label) is executed with every request")
     }
     if load.isGiven {
