@@ -25,10 +25,14 @@ struct LoadTests {
   @Test("the rate of a short load is one of its whole schedule")
   func shortLoad() async {
     // At 0, 200, 400, 600 and 800 ms.
-    let report = await LoadRun(.open(rate: 5, inFlight: 1)).run()
+    let times = TimeSource(step: 0.4)
+    var run = LoadRun(.open(rate: 5, inFlight: 1))
+    run.processTime = { times.next() }
+    let report = await run.run()
     #expect(report.requests == 5)
     #expect(report.seconds == 1)
     #expect(report.achievedRate == 5)
+    #expect(abs(report.clientLoad - 0.5) < 0.01, "0.4 s of 0.8 s")
   }
 
   @Test("a stalled response adds to the latency of the requests behind it")

@@ -57,7 +57,7 @@ actor LatencyRecorder {
   ///
   /// - Parameter isInterrupted: Whether the run ended early, so that the steps after its time show nothing.
   func report(
-    _ model: LoadReport.Model, seconds: Double, processSeconds: Double, isInterrupted: Bool = false
+    _ model: LoadReport.Model, seconds: Double, clientLoad: Double, isInterrupted: Bool = false
   ) -> LoadReport {
     var report = LoadReport(
       model: model, seconds: seconds, requests: total.requests, failures: total.failures,
@@ -67,7 +67,7 @@ actor LatencyRecorder {
       phases: Phase.allCases.compactMap { phase in
         phases[phase].map { .init(name: phase, latencies: $0.latencies) }
       },
-      receivedBytes: receivedBytes, clientLoad: processSeconds / seconds, warnings: [])
+      receivedBytes: receivedBytes, clientLoad: clientLoad, warnings: [])
     report.graphQLErrors = total.graphQLErrors
     report.errorCodes = errorCodes.list
     // All steps; of a run that ended early, those that have begun.

@@ -56,7 +56,7 @@ package struct LoadReport: Codable, Sendable {
   package var httpRequests: Int?
   /// The number of new connections; `nil` in reports without a network.
   package var connections: Int?
-  /// Processor time of this program per second; 2 means two cores.
+  /// Processor time of this program per second until the last response; 2 means two cores.
   package var clientLoad: Double
   /// The share of the time in which the machine's processors were busy, with any process.
   package var machineLoad: Double?

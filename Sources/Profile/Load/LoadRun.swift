@@ -45,10 +45,10 @@ package struct LoadRun: Sendable {
       await closed(recorder, concurrency: concurrency)
     }
     let isInterrupted = Task.isCancelled
-    let seconds = max(now - start, isInterrupted ? 0 : self.seconds, 1e-9)
+    let elapsed = max(now - start, 1e-9)
     var report = await recorder.report(
-      model, seconds: seconds, processSeconds: processTime() - processStart,
-      isInterrupted: isInterrupted)
+      model, seconds: max(elapsed, isInterrupted ? 0 : self.seconds),
+      clientLoad: (processTime() - processStart) / elapsed, isInterrupted: isInterrupted)
     if let machineStart, let machineEnd = machineTime() {
       report.machineLoad = machineEnd.load(since: machineStart)
     }
