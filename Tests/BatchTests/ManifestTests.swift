@@ -203,6 +203,9 @@ struct ManifestTests {
       let message = "2:\(start.count + 1) P003 the output `\(name)` is not compressed"
       #expect(findings.map { $0.hasPrefix(message) } == [true], "\(findings)")
     }
+    let folder =
+      "version: 1\nrun: { journal: o.gz }\noperations: [{ id: a, query: \"{ countries { code } }\" }]"
+    #expect(try Bench.findings(folder, in: location) == [])
   }
 
   @Test(

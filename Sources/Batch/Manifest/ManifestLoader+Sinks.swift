@@ -105,7 +105,7 @@ extension ManifestLoader {
   mutating func setJournal(of manifest: inout Manifest, _ given: RunSettings) {
     let url = made?.queueURL ?? given.$journal.wrappedValue
     guard ["postgres://", "postgresql://"].contains(where: url.hasPrefix) else {
-      manifest.settings.journalFolder = output(given.$journal) ?? given.journal
+      manifest.settings.journalFolder = output(given.$journal, isFolder: true) ?? given.journal
       return
     }
     manifest.queueURL = url

@@ -251,9 +251,10 @@ extension ManifestLoader {
 
   /// The resolved path of an output; reports it and returns `nil` if it is outside the manifest's
   /// folder.
-  mutating func output(_ option: OptionProperty<String>) -> String? {
+  mutating func output(_ option: OptionProperty<String>, isFolder: Bool = false) -> String? {
     guard option.isUsable else { return nil }
-    return output(option.wrappedValue, name: option.name, location: option.location)
+    return output(
+      option.wrappedValue, name: option.name, location: option.location, isFolder: isFolder)
   }
 
   private mutating func output(_ option: OptionProperty<String?>) -> String? {
@@ -261,10 +262,11 @@ extension ManifestLoader {
   }
 
   mutating func output(
-    _ path: String, name: String, location: FileLocation, sink: (any Sink.Type)? = nil
+    _ path: String, name: String, location: FileLocation, sink: (any Sink.Type)? = nil,
+    isFolder: Bool = false
   ) -> String? {
     let compresses = sink?.fileExtensions.contains { $0.hasSuffix(".gz") } ?? false
-    if path.hasSuffix(".gz"), !compresses {
+    if path.hasSuffix(".gz"), !compresses, !isFolder {
       report(
         .wrongValue,
         message: sink.map { "the sink `\($0.name)` does not compress its file" }

@@ -140,16 +140,7 @@ final class OutputFile {
   ///     cache, which may contain more than the user asked for.
   /// - Throws: ``Failure`` if the file cannot be written, or has another form.
   init(_ path: String, replacing form: OutputForm, isPrivate: Bool = false) throws {
-    guard !path.isEmpty else { throw Failure(.usage, "an output needs the name of a file") }
-    guard path != "-" else {
-      throw Failure(
-        .usage,
-        "- is no file to write; name a file: ./- if that is its name, /dev/stdout for standard output"
-      )
-    }
-    guard !path.hasSuffix(".gz") else {
-      throw Failure(.usage, "\(path) would not be compressed; choose a name without .gz")
-    }
+    try Self.checkName(path)
     name = path
     self.form = form
     let target = Self.resolved(path)
@@ -205,8 +196,22 @@ final class OutputFile {
       "every user of this machine can read \(path); chmod o-rwx \(path) changes that")
   }
 
+  private static func checkName(_ path: String) throws {
+    guard !path.isEmpty else { throw Failure(.usage, "an output needs the name of a file") }
+    guard path != "-" else {
+      throw Failure(
+        .usage,
+        "- is no file to write; name a file: ./- if that is its name, /dev/stdout for standard output"
+      )
+    }
+    guard !path.hasSuffix(".gz") else {
+      throw Failure(.usage, "\(path) would not be compressed; choose a name without .gz")
+    }
+  }
+
   /// Checks that the file can be written, without writing to it.
   static func check(_ path: String, replacing form: OutputForm) throws {
+    try checkName(path)
     // Opening and closing a pipe would end its reader's input.
     let kind = FilePath.status(of: resolved(path)).map { $0.st_mode & S_IFMT }
     if let kind, ![S_IFREG, S_IFDIR].contains(kind) { return }
