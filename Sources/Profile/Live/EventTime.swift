@@ -30,7 +30,7 @@ package struct EventTime: Sendable {
 
   static func seconds(_ value: JSONValue) -> Double? {
     if let number = value.doubleValue {
-      // Milliseconds reach this number in the year 5138, and seconds the next one.
+      // Milliseconds reach 1e14, and seconds 1e11, in the year 5138.
       guard number < 1e14 else { return nil }
       return number < 1e11 ? number : number / 1e3
     }
