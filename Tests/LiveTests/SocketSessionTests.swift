@@ -1,5 +1,6 @@
-import GQLRunLive
 import Testing
+
+@testable import GQLRunLive
 
 /// A session at one time, with texts instead of bytes.
 private struct Peer {
@@ -58,6 +59,22 @@ extension [SocketSession.Action] {
 
 @Suite("A GraphQL session over WebSocket")
 struct SocketSessionTests {
+  @Test(
+    "a message has one meaning in the form that is read fast, and in any other",
+    arguments: [
+      (Array(#"{"type":"next","id":"7","payload":{"data":{}}}"#.utf8), "next"),
+      (Array("{\"type\":\"a\u{e9}\"}".utf8), "a\u{e9}"),
+      (Array(#"{"type":"a"#.utf8) + [0x9a] + Array(#""}"#.utf8), ""),
+    ] as [([UInt8], String)])
+  func forms(bytes: [UInt8], type: String) throws {
+    try bytes.withUnsafeBytes { bytes in
+      let message = try SocketMessage(bytes)
+      let general = try SocketMessage(anyForm: bytes)
+      #expect(message == general)
+      #expect(message.type == type)
+    }
+  }
+
   @Test("sends operations once the server has acknowledged the connection")
   func acknowledgement() {
     var peer = Peer(nil)
