@@ -323,9 +323,10 @@ private struct FetchInterceptor: HTTPInterceptor {
     do {
       return try await transport.send(request, limits: limits)
     } catch let error as ChainError
-      where error.cause is ReusedConnectionClosed && context.operationType == .query
+      where error.cause is ReusedConnectionClosed
+      && (context.operationType == .query || error.delivery == .notSent)
     {
-      // One retry, and for queries only: the server may have executed a mutation.
+      // One retry. The server may have executed a mutation that was sent.
       context.services.logger.debug("\(context.operationLabel): retried, \(error)")
       return try await transport.send(request, limits: limits)
     }

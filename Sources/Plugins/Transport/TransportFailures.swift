@@ -177,8 +177,8 @@ extension TransportFailures {
     case is UnaskedBytes:
       notSent(
         .connectionClosed,
-        "\(origin) sent a response without a request, and the connection was closed before this request was sent"
-      )
+        "\(origin) sent a response without a request, and the connection was closed before this request was sent",
+        cause: ReusedConnectionClosed())
     case is NIOHTTPDecoderError:
       unanswered(
         .connectionClosed,

@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunPipeline
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -98,6 +99,34 @@ import Testing
     #expect(second == "UnaskedBytes")
     try await channel.closeFuture.get()
     #expect(Self.requests(server) == 1)
+  }
+
+  /// A network whose first connection has a response that answers no request.
+  private actor UnaskedNetwork: HTTPTransport {
+    private let network = FakeNetwork(.ok)
+    private(set) var count = 0
+
+    func send(
+      _ request: HTTPRequestMessage, limits: HTTPLimits
+    ) async throws -> HTTPResponseMessage {
+      count += 1
+      guard count == 1 else { return try await network.send(request, limits: limits) }
+      let route = ConnectionRoute(request.head, limits.connection)
+      throw TransportFailures(request: request, limits: limits, route: route)
+        .afterSending(UnaskedBytes())
+    }
+  }
+
+  @Test(arguments: [Bench.user, Bench.rename])
+  func `a request that was not sent for this reason is sent once more by itself`(
+    _ document: String
+  ) async throws {
+    let network = UnaskedNetwork()
+    try await Bench.with(setup: .init(transport: network)) { bench in
+      let outcome = await bench.run(document)
+      #expect(outcome.failure?.delivery != .notSent, "\(outcome.message)")
+      #expect(await network.count == 2)
+    }
   }
 
   @Test func `line ends behind a response do not end its connection`() async throws {
