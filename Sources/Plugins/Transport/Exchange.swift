@@ -140,7 +140,10 @@ final class Exchange: Sendable {
         return piece
       case .end:
         end()
-        origin.peer.note(connectionIsKept: before.keepsConnection)
+        // The end of the connection of an upload may be that of ``ResponsePartHandler``.
+        if before.keepsConnection || failures.request.multipart == nil {
+          origin.peer.note(connectionIsKept: before.keepsConnection)
+        }
         return nil
       case .expired(.total): throw failures.failure(.bodyTimedOut(received: received))
       case .expired(.idle): throw failures.failure(.bodyIdle(received: received))

@@ -98,20 +98,28 @@ import Testing
     let (heads, head) = AsyncStream.makeStream(of: Void.self)
     // The server reads the rest only after its answer has arrived: the client cannot have sent all of it.
     let script: [RawServer.Step] = [
-      .bytes(1), .send(Self.ok), .run { for await _ in heads {} }, .untilClosed,
+      .request, .send(Self.ok), .bytes(1), .send(Self.ok), .run { for await _ in heads {} },
+      .untilClosed,
     ]
-    try await RawServer.withServer(script) { server in
+    try await RawServer.withServer(script, [.request]) { server in
       let transport = AsyncHTTPTransport(clock: ServiceClock(TestClock()))
-      var message = HTTPRequestMessage(
+      let message = HTTPRequestMessage(
         head: HTTPRequest(
           method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/"))
+      _ = try await transport.send(message, limits: Self.patient).body.prefix(1 << 20)
       let file = try Upload(bytes: [UInt8](repeating: 0, count: 32 << 20), fileName: "zeros.bin")
-      message.multipart = MultipartBody(operations: Array("{}".utf8), uploads: ["file": file])
-      let response = try await transport.send(message, limits: Self.patient)
+      var upload = message
+      upload.multipart = MultipartBody(operations: Array("{}".utf8), uploads: ["file": file])
+      let response = try await transport.send(upload, limits: Self.patient)
       #expect(response.head.headerFields[.connection] == "close")
       head.finish()
       let body = try await response.body.prefix(1 << 20)
       #expect(String(decoding: body, as: UTF8.self) == HTTPText.user)
+      // The server has not ended it, and may keep others.
+      let error = await #expect(throws: ChainError.self) {
+        try await transport.send(message, limits: Self.patient)
+      }
+      #expect(error.map { "\($0)".contains("the connection was reused") } == true)
       await transport.shutdown()
     }
   }
