@@ -46,7 +46,10 @@ struct RunStart {
     // Read in any case: the run will save its bookmarks there. Journals of earlier versions have no values of it.
     let file = try StateFile.read(manifest.stateFile)
     state = try Self.values("state", of: journal) ?? file
-    since = try Self.values("since", of: journal) ?? JSONObject()
+    // A run that was killed at once has none of both, and one of an earlier version only those of `since` that it had.
+    let hasBegun = try journal.meta("started") != nil || journal.counts().total > 0
+    since =
+      try Self.values("since", of: journal) ?? (hasBegun ? JSONObject() : manifest.sinceValues())
   }
 
   /// Whether the tasks of a manifest are the same as with other values. Other batches may share its state file.

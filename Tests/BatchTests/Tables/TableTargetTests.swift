@@ -496,6 +496,12 @@ struct TableTargetTests {
       #expect(asked.withLock { $0 } == Array(repeating: since, count: 12))
       asked.withLock { $0 = [] }
     }
+    // So does a run that is continued and was killed before its journal had the value.
+    try Journal.withTemporaryPath { path in
+      let journal = try Journal(path: path)
+      defer { journal.close() }
+      #expect(try RunStart(manifest, of: journal).since == ["shop": "t9"])
+    }
   }
 
   @Test("a merge keeps the NUL characters of texts")
