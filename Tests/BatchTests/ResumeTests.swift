@@ -294,6 +294,13 @@ struct ResumeTests {
     let third = try await Bench.run(manifest, Bench.resuming, transport: transport)
     #expect(third.counters.done == 0 && third.counters.alreadyDone == 2)
     #expect(bodies.withLock { $0.count == 3 && $0.allSatisfy { $0.contains(#""login":"first""#) } })
+    // The journal of an earlier version has them since it was continued.
+    try location.execute("DELETE FROM meta WHERE name = 'state'", in: first.journal)
+    for login in ["first", "later"] {
+      try location.write(#"{"login":"\#(login)"}"#, to: "state.json")
+      let next = try await Bench.run(manifest, Bench.resuming, transport: transport)
+      #expect(next.counters.done == 0 && next.counters.alreadyDone == 2)
+    }
   }
 
   @Test("shards take each task once, and are put together")

@@ -105,8 +105,10 @@ public struct BatchRun: Sendable {
       options: options, services: services, stop: stop)
     if isChecked, await check.isExact { store.progress.setTotal(await check.count) }
     try journal.set(["name": manifest.name, "manifest": manifest.file, "ended": ""])
+    // That of an earlier version has none until it is continued, and this part may save others in the state file.
+    if try journal.meta("state") == nil { try journal.set(start.recorded) }
     if try journal.meta("started") == nil {
-      try journal.set(start.recorded.merging(["started": "\(store.progress.now())"]) { $1 })
+      try journal.set(["started": "\(store.progress.now())"])
     }
     let helper = { @Sendable [logger = services.logger] in
       _ = await check.advance(for: nil)

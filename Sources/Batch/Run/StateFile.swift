@@ -43,7 +43,8 @@ struct RunStart {
 
   /// Reads those of a run with a journal.
   init(_ manifest: Manifest, of journal: Journal) throws {
-    // Read in any case: the run will save its bookmarks there. Journals of earlier versions have no values of it.
+    // Read in any case: the run will save its bookmarks there. Journals of earlier versions have no values of it:
+    // shards that ended with them always count as equal, and their merge does not notice a task that is in none.
     let file = try StateFile.read(manifest.stateFile)
     state = try Self.values("state", of: journal) ?? file
     // A run that was killed at once has none of both, and one of an earlier version only those of `since` that it had.
