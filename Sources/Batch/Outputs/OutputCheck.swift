@@ -242,8 +242,7 @@ struct OutputCheck {
       let isOwn =
         if isState {
           // Only merges and runs without shards save it.
-          try ledger.knows(output.path) || isStateFile(output.path)
-            || ledger.siblings().contains { $0.knows(output.path) }
+          ledger.isOfShard || ledger.knows(output.path) || isStateFile(output.path)
         } else if output.path.hasSuffix(".part") {
           ledger.owns(output.path) || ledger.knows(String(output.path.dropLast(5)))
         } else if !output.isSink {

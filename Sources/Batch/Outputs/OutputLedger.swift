@@ -23,6 +23,8 @@ struct OutputLedger {
   private let folder: JournalFolder
   private var base: OutputPath { folder.base }
   private(set) var entries: [String: Entry] = [:]
+  /// Whether the files are those of one shard.
+  var isOfShard: Bool { folder.shard != nil }
 
   /// Reads the ledger; it is empty if there is no file.
   ///
