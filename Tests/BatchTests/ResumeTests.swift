@@ -333,7 +333,7 @@ struct ResumeTests {
           foreach: { csv: ids.csv, key: "{{row.id}}" }
           variables: { id: "{{row.id}}", after: "{{state.highest}}" }
           emit: user
-          bookmark: { highest: max(id) }
+          bookmark: { highest: max(id), lowest: min(id) }
       """, in: location)
     let transport = ScriptedTransport { body, _ in
       let id = try JSONValue(parsing: body)["variables"]?["id"]?.stringValue ?? ""
@@ -346,19 +346,22 @@ struct ResumeTests {
       }
       #expect(try ShardMerge(manifest).tasks == 40)
       #expect(Set(try location.lines("o.ndjson")).count == 40)
-      #expect(try JSONValue(parsing: location.text("state.json")) == ["highest": "U_9"])
+      #expect(
+        try JSONValue(parsing: location.text("state.json")) == ["highest": "U_9", "lowest": "U_1"])
       let merged = try await Bench.run(manifest, Bench.resuming, transport: transport)
       #expect(merged.counters.alreadyDone == 40 && merged.counters.done == 0)
     }
-    // Another batch saves its own bookmark between the shards. A machine may have a copy of the file, and no list of
-    // outputs.
-    try location.write(#"{"highest":"U_9","beside":1}"#, to: "state.json")
+    // Another batch saves its own bookmark between the shards, and one that no task has is changed. A machine may have
+    // a copy of the file, and no list of outputs.
+    try location.write(#"{"highest":"U_9","lowest":"U_3","beside":1}"#, to: "state.json")
     let (list, hidden) = (location.file("runs/m.outputs.json"), location.file("hidden"))
     try FileManager.default.moveItem(atPath: list, toPath: hidden)
     _ = try await Bench.run(manifest, Bench.shard("1/2"), transport: transport)
     try FileManager.default.moveItem(atPath: hidden, toPath: list)
     #expect(try ShardMerge(manifest).tasks == 40)
-    #expect(try JSONValue(parsing: location.text("state.json")) == ["highest": "U_9", "beside": 1])
+    #expect(
+      try JSONValue(parsing: location.text("state.json"))
+        == ["highest": "U_9", "lowest": "U_1", "beside": 1])
     try location.write(#"{"highest":"U_1"}"#, to: "state.json")
     _ = try await Bench.run(manifest, Bench.shard("1/2"), transport: transport)
     let error = #expect(throws: JournalError.self) { try ShardMerge(manifest) }

@@ -39,7 +39,7 @@ public struct Manifest: Sendable {
   /// The source locations of the report paths (`report.html`), the journal folder (`journal`) and
   /// the state file (`state`).
   var outputLocations: [String: FileLocation] = [:]
-  /// The members of the state file that the manifest reads or writes.
+  /// The members of the state file that templates read.
   var stateNames: Set<String> = []
   /// Whether the manifest is in memory only: that of ``Extraction``.
   var isMade = false

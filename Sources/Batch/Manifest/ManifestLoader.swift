@@ -242,8 +242,7 @@ extension ManifestLoader {
     checkStandardStreams(manifest, root.location)
     if pipeline != nil { checkPipeline(&manifest, given) }
     manifest.inputs = inputs.files
-    manifest.stateNames = stateNames.union(
-      manifest.operations.flatMap { $0.bookmarks.map(\.name) })
+    manifest.stateNames = stateNames
     checkQueue(manifest, given.run.$journal.location)
     if !manifest.operations.isEmpty { checkOutputs(manifest, given.$sinks.keyLocation) }
     return pipeline == nil ? nil : manifest

@@ -281,7 +281,8 @@ struct OutputCheck {
   /// uses.
   private func isStateFile(_ path: String) -> Bool {
     guard let state = try? StateFile.read(path) else { return false }
-    let names = manifest.stateNames
+    let names = manifest.stateNames.union(
+      manifest.operations.flatMap { $0.bookmarks.map(\.name) })
     return state.allSatisfy { names.contains($0.key) }
   }
 }
