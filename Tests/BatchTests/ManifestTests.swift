@@ -108,6 +108,27 @@ struct ManifestTests {
     #expect(has("19:13 B005", "no such operation"), "\(findings)")
   }
 
+  @Test("two operations have no bookmark of one name")
+  func bookmarkNames() throws {
+    let operation = """
+          query: "{ user { id } }"
+          emit: user
+          bookmark: { last: max(id) }
+      """
+    let findings = try Bench.findings(
+      """
+      version: 1
+      state: { file: state.json }
+      operations:
+        - id: a
+      \(operation)
+        - id: b
+      \(operation)
+      """, in: location)
+    #expect(findings.contains { $0.hasPrefix("11:17 P002 another operation") }, "\(findings)")
+    #expect(!findings.contains { $0.hasPrefix("7:") }, "\(findings)")
+  }
+
   @Test("a hint has the beginnings of long names")
   func longNames() throws {
     try location.write(String(repeating: "x", count: 100) + "\n", to: "rows.csv")

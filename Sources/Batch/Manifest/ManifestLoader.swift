@@ -38,6 +38,8 @@ public struct ManifestLoader {
   var hasQueue = false
   /// The members of the state file that templates read.
   var stateNames: Set<String> = []
+  /// The names of the bookmarks of the operations that were read so far.
+  private var bookmarkNames: Set<String> = []
   /// The files that were read so far.
   let inputs = InputRecorder()
   /// What a program gives instead of files; `nil` for a manifest in a file.
@@ -467,6 +469,13 @@ extension ManifestLoader {
         entry.value.path, name: "bookmark", location: entry.value.location, shape: shape,
         below: operation.emit,
         endsAt: .record)
+      // The state file has one value of a name, which is saved if its operation has no failure.
+      if !bookmarkNames.insert(entry.name).inserted {
+        report(
+          .duplicateKey, message: "another operation has a bookmark `\(entry.name)`, too",
+          location: entry.nameLocation ?? entry.value.location,
+          hint: "give each a name of its own")
+      }
       operation.bookmarks.append((entry.name, entry.value.value))
     }
     if case .pages(let paginate)? = settings.paginate {
