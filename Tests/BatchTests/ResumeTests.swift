@@ -421,6 +421,17 @@ struct ResumeTests {
     }
   }
 
+  @Test("a merge is the newest run, although the shards ran on machines whose time of day is later")
+  func mergeOfLaterShards() async throws {
+    let manifest = try Bench.load(Self.yaml, in: location)
+    let later = Self.services([4_000_000_000], RowTransport())
+    for number in 1...2 {
+      _ = try await Bench.run(manifest, Bench.shard("\(number)/2"), services: later)
+    }
+    let merge = try ShardMerge(manifest)
+    #expect(try JournalFolder(manifest).newest() == merge.journal)
+  }
+
   @Test("a time of day that is set back during a run changes neither its order nor its count")
   func clockSetBackDuringRun() async throws {
     try await DemoServer.withServer { server in

@@ -87,11 +87,10 @@ public struct JournalFolder: Sendable {
       guard (try? base.resolve(base.relative(folder))) != nil else {
         throw StoppedByStorage(message: "\(folder) lies outside of the manifest's folder")
       }
-      let newest = try all().last
-      if resumes, let newest { return try Journal(path: newest) }
+      if resumes, let newest = try all().last { return try Journal(path: newest) }
       var time = Int(max(now, 0) * 1000)
-      // The newest journal must sort last even if the time of day was set back.
-      let stamp = newest?.dropFirst("\(folder)/\(name)-".count).prefix { $0 != "." }
+      // The newest journal must sort last even if the time of day was set back, or shards ran on other machines.
+      let stamp = try newest()?.dropFirst("\(folder)/\(name)-".count).prefix { $0 != "." }
       if let stamp, let last = Self.milliseconds(of: String(stamp)) { time = max(time, last + 1) }
       let suffix = shard.map { ".\($0.label)" } ?? ""
       return try Journal(path: "\(folder)/\(name)-\(Self.stamp(of: time))\(suffix).journal")
