@@ -44,8 +44,10 @@ public struct DryRun: Sendable {
   ///   - manifest: The manifest to preview.
   ///   - shard: The shard whose tasks count; `nil` for all.
   ///   - shown: The number of requests per operation in ``Entry/requests``.
-  /// - Throws: ``InputProblem`` if rows cannot be read, or an error of the state file.
+  /// - Throws: ``InputProblem`` if rows cannot be read, or an error of the state file or of the tables with a value of
+  ///   `since`.
   public init(_ manifest: Manifest, shard: Shard? = nil, shown: Int = 2) throws {
+    let manifest = try manifest.starting(from: manifest.sinceValues())
     endpoint = manifest.pipeline.endpoint?.shownURL ?? "(none)"
     rate = manifest.rate?.perSecond
     countsPoints = manifest.rate?.adapter == .github

@@ -496,6 +496,8 @@ struct TableTargetTests {
       #expect(asked.withLock { $0 } == Array(repeating: since, count: 12))
       asked.withLock { $0 = [] }
     }
+    let request = try #require(try DryRun(manifest).entries.first?.requests.first)
+    #expect(try JSONValue(parsing: request)["variables"]?["since"] == "t9")
     // So does a run that is continued and was killed before its journal had the value.
     try Journal.withTemporaryPath { path in
       let journal = try Journal(path: path)
