@@ -192,7 +192,7 @@ final class JournalStore: TaskStore {
         progress.change { $0.duplicates += 1 }
         return nil
       }
-      if let record = try journal.task(item.id) {
+      if var record = try journal.task(item.id) {
         let isOfThisRun = record.ended > started
         let isRerun =
           switch record.state {
@@ -204,7 +204,7 @@ final class JournalStore: TaskStore {
           case .skipped: onlyFailed && state.operations[item.operation].missing == nil
           // Pages that `allow_partial` has accepted not to have are missing without it.
           case .done:
-            record.error != nil
+            record.isPartial
               && manifest.operations[item.operation].tables?.settings.allowPartial == false
           }
         guard isRerun else {
@@ -222,6 +222,8 @@ final class JournalStore: TaskStore {
           }
           return nil
         }
+        // An earlier version did not record where the pages continue: the task begins again.
+        if record.isPartial, record.cursor == nil { record.page = 0 }
         item.record = record
       }
     }

@@ -343,6 +343,21 @@ struct TableRunTests {
     #expect(try rows() == Self.shop.rows)
   }
 
+  @Test("such a task of an earlier version begins again, and counts its rows once")
+  func olderPartial() async throws {
+    let fault = Fault()
+    let transport = Self.broken(fault)
+    let first = try await Bench.run(
+      manifest(tables: "allow_partial: true"), transport: transport)
+    try location.execute("UPDATE tasks SET cursor = NULL; DELETE FROM cursors", in: first.journal)
+    fault.isThere.withLock { $0 = false }
+    let last = try await Bench.run(manifest(), Bench.resuming, transport: transport)
+    #expect(last.counters.done == 1)
+    #expect(try rows() == Self.shop.rows)
+    let records = try location.values("SELECT records FROM tasks", in: last.journal)
+    #expect(records == ["\(Self.shop.rows.count)"])
+  }
+
   @Test("`allow_partial` accepts any number of connections that nothing finds again")
   func unfound() async throws {
     try location.write(
