@@ -127,7 +127,9 @@ struct DoctorTests {
     #expect(!folder.exists("own.yaml"))
     let report = try report(result.output)
     #expect(report["requests"]?.intValue == 4, "\(result)")
-    for feature in ["get", "introspection", "arrays", "subscriptions-sse", "depth"] {
+    for feature in [
+      "get", "introspection", "arrays", "subscriptions-sse", "compression", "depth",
+    ] {
       #expect(report["features"]?[feature]?["supported"]?.isNull == true, "\(feature): \(result)")
     }
   }

@@ -39,7 +39,8 @@ struct DoctorFinding: Sendable, Equatable {
 struct Examination: Sendable {
   let probe: EndpointProbe
   private(set) var findings: [DoctorFinding] = []
-  private var compressed: String?
+  /// The outcome of the request with the largest answer.
+  private var largest = EndpointProbe.Outcome.skipped("")
   private var hasSubscriptions: Bool?
   /// Whether the endpoint refuses the first query because of its credentials.
   private(set) var refusesCredentials = false
@@ -79,9 +80,10 @@ struct Examination: Sendable {
     try await incremental()
     try await subscriptions()
     try await webSocket()
-    note(
-      .compression, verdict: compressed == nil ? .no : .yes,
-      detail: compressed ?? "the largest answer was not compressed")
+    note(.compression, outcome: largest) { $0.fields[.contentEncoding] }
+    if verdict(of: .compression) == .no {
+      findings[findings.count - 1].detail = "the largest answer was not compressed"
+    }
     note(.http2, verdict: first.version == "HTTP/2" ? .yes : .no, detail: first.version)
     try await depth()
     try await size()
@@ -172,7 +174,7 @@ extension Examination {
     if let schema, let subscription = schema["subscriptionType"] {
       hasSubscriptions = !subscription.isNull
     }
-    compressed = outcome.answer?.fields[.contentEncoding]
+    largest = outcome
     note(.introspection, outcome: outcome) { _ in
       schema?["types"]?.arrayValue.map { "\($0.count) types" }
     }
