@@ -370,6 +370,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("429 Too Many Requests", true), ("503 Service Unavailable\r\nRetry-After: 9", true),
+    ("503 Service Unavailable", false),
+  ]) func `the answer to the handshake of doctor may be a limit of requests`(
+    _ head: String, _ isLimited: Bool
+  ) async throws {
+    let script: [RawServer.Step] = [.request, .send("HTTP/1.1 \(head)\r\n\r\n"), .untilClosed]
+    try await RawServer.withServer(script) { server in
+      var limits = HTTPLimits()
+      limits.connect = .seconds(3_600)
+      let answer = try await WebSocketProbe.answer(
+        to: HTTPRequest(
+          method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/graphql"),
+        offering: ["graphql-ws"], limits: limits)
+      #expect(answer?.isLimited == isLimited)
+    }
+  }
+
   @Test(.enabled(if: TestCertificates.shared != nil, "there is no openssl"))
   func `TLS has the settings of fetch`() async throws {
     let certificates = try #require(TestCertificates.shared)

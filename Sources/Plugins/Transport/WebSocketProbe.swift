@@ -14,6 +14,8 @@ package enum WebSocketProbe {
     package var status: Int
     /// The subprotocol that the server chose; `nil` for none.
     package var subprotocol: String?
+    /// Whether the server asks for a pause because of its load, or the number of requests.
+    package var isLimited = false
   }
 
   /// The most bytes of an answer that are read.
@@ -113,6 +115,8 @@ package enum WebSocketProbe {
     let field = lines.first { $0.lowercased().hasPrefix(prefix) }
     return Answer(
       status: status,
-      subprotocol: field.map { $0.dropFirst(prefix.count).trimmingCharacters(in: .whitespaces) })
+      subprotocol: field.map { $0.dropFirst(prefix.count).trimmingCharacters(in: .whitespaces) },
+      isLimited: status == 429
+        || status == 503 && lines.contains { $0.lowercased().hasPrefix("retry-after:") })
   }
 }

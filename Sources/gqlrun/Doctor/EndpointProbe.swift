@@ -118,8 +118,8 @@ actor EndpointProbe {
       method: .get, scheme: endpoint.scheme, authority: endpoint.authority, path: endpoint.path,
       headerFields: endpoint.headers)
     let answer = try await WebSocketProbe.answer(to: head, offering: subprotocols, limits: limits)
-    guard answer?.status == 429 else { return answer }
-    _ = pausing(429)
+    guard let limit = answer, limit.isLimited else { return answer }
+    _ = pausing(limit.status)
     return nil
   }
 
