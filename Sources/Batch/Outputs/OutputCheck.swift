@@ -27,7 +27,7 @@ public struct OutputProblem: Error, Sendable, CustomStringConvertible {
 }
 
 /// Compares the outputs of a manifest with its inputs and with each other.
-struct OutputCheck {
+struct OutputCheck: Sendable {
   private struct Output {
     var path: String
     var role: String
@@ -159,15 +159,19 @@ struct OutputCheck {
     return problems
   }
 
-  /// What the snapshot of a task would replace at a path that only its row determines; `nil` if it may be there.
-  func replaced(bySnapshotAt path: String) -> String? {
+  /// Returns what the snapshot of a task would replace at a path that only its row determines, or `nil` if it may be
+  /// there. The files of the batch are located once, for all tasks.
+  func replacedBySnapshots() -> @Sendable (_ path: String) -> String? {
+    guard manifest.operations.contains(where: { $0.snapshot != nil }) else { return { _ in nil } }
     var files = LocationTable<String>()
     for input in inputs() { files.add(input.file.role, at: Location(input.file.path)) }
     for output in outputs where !isSnapshot(output) {
       files.add(output.role, at: Location(output.path))
     }
-    return files.found(at: Location(path)).first
-      ?? (isJournal(path) ? "a journal of the batch" : nil)
+    return { [files] path in
+      files.found(at: Location(path)).first
+        ?? (isJournal(path) ? "a journal of the batch" : nil)
+    }
   }
 
   private func inputs() -> [(file: InputFile, reader: Int?)] {
@@ -302,7 +306,7 @@ private struct Location {
 }
 
 /// Values by the path and by the file that it resolves to.
-private struct LocationTable<Value> {
+private struct LocationTable<Value: Sendable>: Sendable {
   private var byPath: [String: [Value]] = [:]
   private var byFile: [String: [Value]] = [:]
 

@@ -45,7 +45,8 @@ struct RunEngine: Sendable {
     runner = TaskRunner(
       manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
       governor: governor, feed: feed, stop: stop, plan: store.plan, numbers: store.numbers,
-      options: options, tables: TableLimits(concurrency: settings.concurrency))
+      options: options, tables: TableLimits(concurrency: settings.concurrency),
+      replacedBySnapshot: OutputCheck(manifest, store.plan).replacedBySnapshots())
     stop.onStop { governor.wakeAll() }
   }
 

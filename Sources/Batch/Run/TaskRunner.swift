@@ -16,6 +16,8 @@ struct TaskRunner: Sendable {
   let numbers: [Int]
   let options: RunOptions
   let tables: TableLimits
+  /// What a snapshot would replace at a path; see ``OutputCheck/replacedBySnapshots()``.
+  let replacedBySnapshot: @Sendable (_ path: String) -> String?
 
   /// The result of one request.
   struct Page {
@@ -571,7 +573,7 @@ extension TaskRunner {
       }
       return
     }
-    if let other = OutputCheck(manifest, plan).replaced(bySnapshotAt: path) {
+    if let other = replacedBySnapshot(path) {
       throw TaskProblem("the snapshot \(path) would replace \(other)")
     }
     try AtomicFile.write(value.jsonBytes(pretty: true) + [0x0A], to: base.target(path))
