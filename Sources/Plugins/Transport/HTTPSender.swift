@@ -35,7 +35,8 @@ struct HTTPSender: Sendable {
       response.interrupt = { [weak exchange] in exchange?.interrupt($0) }
       return response
     } catch var error as ChainError where error.code == .connectionClosed {
-      origin.peer.note(connectionIsKept: false)
+      // A kept connection that ended before the request was sent says nothing about others.
+      if !(error.cause is ReusedConnectionClosed) { origin.peer.note(connectionIsKept: false) }
       if mayReuseConnection { error.cause = ReusedConnectionClosed() }
       throw error
     } catch let error as ChainError where error.cause is CertificateRefused {

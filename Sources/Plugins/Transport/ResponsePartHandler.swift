@@ -209,6 +209,9 @@ final class ResponsePartHandler: ChannelDuplexHandler {
 /// Bytes that a server sent before a request, on a connection whose requests were all answered.
 struct UnaskedBytes: Error {}
 
+/// The end of a connection before anything of its current request was sent.
+struct EndBeforeRequest: Error {}
+
 /// Sends head and body of a request in one write, on a connection without bytes that answer no request.
 ///
 /// The client flushes each part by itself: two or three system calls and packets for a short
@@ -315,7 +318,8 @@ final class WholeRequestHandler: ChannelDuplexHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    isWaiting = false
+    if isUnsent { context.fireErrorCaught(EndBeforeRequest()) }
+    (isUnsent, isWaiting) = (false, false)
     context.fireChannelInactive()
   }
 }

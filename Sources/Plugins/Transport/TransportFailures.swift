@@ -179,6 +179,10 @@ extension TransportFailures {
         .connectionClosed,
         "\(origin) sent a response without a request, and the connection was closed before this request was sent",
         cause: ReusedConnectionClosed())
+    case is EndBeforeRequest:
+      notSent(
+        .connectionClosed, "\(origin) closed the connection before this request was sent",
+        cause: ReusedConnectionClosed())
     case is NIOHTTPDecoderError:
       unanswered(
         .connectionClosed,

@@ -55,10 +55,11 @@ import Testing
 
   /// Sends bytes of the server, and then a request, before the client can read these bytes.
   private static func request(
-    on channel: any Channel, after text: String, from server: Int32
+    on channel: any Channel, after text: String, from server: Int32, endsConnection: Bool = false
   ) async throws {
     try await channel.eventLoop.submit {
       put(text, into: server)
+      if endsConnection { _ = Foundation.shutdown(server, Int32(SHUT_WR)) }
       let pipeline = channel.pipeline.syncOperations
       let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
       pipeline.write(NIOAny(HTTPClientRequestPart.head(head)), promise: nil)
@@ -101,10 +102,30 @@ import Testing
     #expect(Self.requests(server) == 1)
   }
 
-  /// A network whose first connection has a response that answers no request.
-  private actor UnaskedNetwork: HTTPTransport {
+  @Test func `a request on a connection that ends before it is one that was not sent`()
+    async throws
+  {
+    let (events, event) = AsyncStream.makeStream(of: String.self)
+    let (channel, server) = try await Self.connection(event)
+    defer { close(server) }
+    try await Self.request(on: channel, after: "", from: server)
+    #expect(Self.requests(server) == 1)
+    Self.put(Self.answer, into: server)
+    let first = await Self.next(events)
+    #expect(first == "answer")
+    try await Self.request(on: channel, after: "\r\n", from: server, endsConnection: true)
+    let second = await Self.next(events)
+    #expect(second == "EndBeforeRequest")
+    #expect(Self.requests(server) == 0)
+  }
+
+  /// A network whose first connection has ended before its request.
+  private actor EndedNetwork: HTTPTransport {
     private let network = FakeNetwork(.ok)
+    private let reason: any Error
     private(set) var count = 0
+
+    init(_ reason: any Error) { self.reason = reason }
 
     func send(
       _ request: HTTPRequestMessage, limits: HTTPLimits
@@ -113,15 +134,16 @@ import Testing
       guard count == 1 else { return try await network.send(request, limits: limits) }
       let route = ConnectionRoute(request.head, limits.connection)
       throw TransportFailures(request: request, limits: limits, route: route)
-        .afterSending(UnaskedBytes())
+        .afterSending(reason)
     }
   }
 
-  @Test(arguments: [Bench.user, Bench.rename])
-  func `a request that was not sent for this reason is sent once more by itself`(
-    _ document: String
+  @Test(
+    arguments: [Bench.user, Bench.rename], [UnaskedBytes(), EndBeforeRequest()] as [any Error])
+  func `a request that was not sent for such a reason is sent once more by itself`(
+    _ document: String, _ reason: any Error
   ) async throws {
-    let network = UnaskedNetwork()
+    let network = EndedNetwork(reason)
     try await Bench.with(setup: .init(transport: network)) { bench in
       let outcome = await bench.run(document)
       #expect(outcome.failure?.delivery != .notSent, "\(outcome.message)")
