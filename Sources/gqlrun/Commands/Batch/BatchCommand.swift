@@ -203,8 +203,9 @@ struct BatchCommand: AsyncParsableCommand {
       abstract: "Merge the outputs of shards or workers.",
       discussion: """
         After `gqlrun batch run M --shard 1/4` to `4/4`, on one or several machines: copy the outputs \
-        and journals into the manifest's folder, then merge them. With a journal in PostgreSQL, \
-        joins the segments NAME.WORKER.part that the workers wrote.
+        and journals into the manifest's folder, then merge them. This also saves the bookmarks \
+        and the values of `since` of the shards, which the next run starts from. With a journal in \
+        PostgreSQL, joins the segments NAME.WORKER.part that the workers wrote.
 
         EXAMPLE
           gqlrun batch merge nightly.batch.yaml
