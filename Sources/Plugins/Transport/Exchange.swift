@@ -64,9 +64,6 @@ final class Exchange: Sendable {
       reader.begin(origin.client, request, on: ticket)
       switch try await reader.next() {
       case .head(let head):
-        // The next check may only be due after the longer idle time that is allowed before the
-        // head.
-        if reader.headShortensIdleLimit { register.check(within: limits.idle) }
         origin.peer.note(usesHTTP1: head.version.major < 2)
         let version = head.version.major == 2 ? "HTTP/2" : "HTTP/1.1"
         let checked = try checked(head)
@@ -243,9 +240,6 @@ final class ExchangeRegister: Sendable {
       loop: loops[index], isOwn: current != nil, number: timer.add { reader.nextCheck() },
       loopIndex: index)
   }
-
-  /// Checks the time limits again within `rest`.
-  func check(within rest: Duration) { timer.check(within: rest) }
 
   func remove(_ ticket: Ticket) {
     timer.remove(ticket.number)

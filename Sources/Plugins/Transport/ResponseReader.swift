@@ -55,6 +55,9 @@ final class ResponseReader: HTTPClientResponseDelegate {
     var waited = Duration.zero
     var task: HTTPClient.Task<Void>?
 
+    /// Whether the request has a connection, so that only the server is waited for.
+    var hasConnection: Bool { isSent || hasHead }
+
     var isFull: Bool {
       pieces.count > 1
         && (bytes > ResponseReader.bufferedBytes || pieces.count > ResponseReader.bufferedPieces)
@@ -85,7 +88,14 @@ final class ResponseReader: HTTPClientResponseDelegate {
   /// Whether the request has a connection, and its head was sent.
   var isSent: Bool { state.withLock { $0.isSent } }
 
-  func noteHeadSent() { state.withLock { $0.isSent = true } }
+  /// Restarts an idle timeout that is shorter than the time to connect: it counts from now on.
+  func noteHeadSent() {
+    let now = sendingShortensIdleLimit ? clock.now() : nil
+    state.withLock { state in
+      state.isSent = true
+      if let now, state.waitingSince != nil { state.waitingSince = now }
+    }
+  }
 
   /// The total time that the reader waited for the body.
   var waited: Duration { state.withLock { $0.waited } }
@@ -289,11 +299,13 @@ extension ResponseReader {
       }
       if now >= deadline {
         state.expiry = .total
-      } else if let since = state.waitingSince, now >= since + idleLimit(state.hasHead) {
+      } else if let since = state.waitingSince, now >= since + idleLimit(state.hasConnection) {
         state.expiry = .idle
       } else {
         let since = state.waitingSince ?? now
-        return (min(deadline, since + idleLimit(state.hasHead)) - now, nil, nil)
+        let rest = min(deadline, since + idleLimit(state.hasConnection)) - now
+        // The limit may become shorter before that, when the request is sent.
+        return (state.hasConnection ? rest : min(rest, limits.idle), nil, nil)
       }
       return (nil, state.task.take(), woken(&state))
     }
@@ -302,15 +314,15 @@ extension ResponseReader {
     return delay
   }
 
-  /// The longest time without data. Before the head it includes the time to connect, which has its
-  /// own limit with a better message.
-  private func idleLimit(_ hasHead: Bool) -> Duration {
-    hasHead ? limits.idle : max(limits.idle, limits.connect + .seconds(1))
+  /// The longest time without data. Before the request is sent it includes the time to connect, which
+  /// has its own limit with a better message.
+  private func idleLimit(_ hasConnection: Bool) -> Duration {
+    hasConnection ? limits.idle : max(limits.idle, limits.connect + .seconds(1))
   }
 
-  /// Whether the limit for the body is shorter than the limit for the head.
-  var headShortensIdleLimit: Bool { idleLimit(true) < idleLimit(false) }
+  /// Whether the limit of a request that was sent is shorter than the limit before.
+  private var sendingShortensIdleLimit: Bool { idleLimit(true) < idleLimit(false) }
 
   /// The longest time without data in the current state.
-  var idleLimit: Duration { idleLimit(state.withLock { $0.hasHead }) }
+  var idleLimit: Duration { idleLimit(state.withLock { $0.hasConnection }) }
 }

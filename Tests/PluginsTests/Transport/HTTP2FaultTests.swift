@@ -391,7 +391,7 @@ struct HTTP2FaultTests {
     }
     mover.cancel()
     clock.advance(by: .zero)
-    // Before the head, connecting may take an hour, and then one more second.
+    // Before the request is sent, connecting may take an hour, and then one more second.
     #expect(await firstDue.value == .seconds(2))
   }
 }

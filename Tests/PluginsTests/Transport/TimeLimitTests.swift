@@ -67,6 +67,31 @@ import Testing
     }
   }
 
+  @Test func `fault 10: the time limit for connecting does not extend that for an answer`()
+    async throws
+  {
+    let clock = TestClock()
+    let (received, signal) = AsyncStream.makeStream(of: Void.self)
+    let script: [RawServer.Step] = [.request, .run { signal.yield() }, .untilClosed]
+    let chain = Bench.fetching("timeout: 24h, connect_timeout: 1h, idle_timeout: 2s")
+    try await Bench.withServer(script, chain: chain, setup: setup(clock)) { bench, server in
+      async let running = bench.run()
+      for await _ in received { break }
+      // The client may note later than the server that the request was sent: until then, an hour is permitted.
+      let mover = Task {
+        while !Task.isCancelled {
+          await clock.sleepers(1)
+          clock.advance(by: .milliseconds(10))
+        }
+      }
+      let outcome = await running
+      mover.cancel()
+      clock.advance(by: .zero)
+      expectTimeout(outcome, bench, .unknown, ["no data arrived for 2s", "idle_timeout"])
+      await server.log.closure()
+    }
+  }
+
   @Test func `a subscription without data names the option that limits its time`() async throws {
     let clock = TestClock()
     let script: [RawServer.Step] = [
@@ -147,7 +172,7 @@ import Testing
       bench, server in
       async let running = bench.run()
       for await _ in passed { break }
-      // Before the head, connecting may take an hour, and then one more second.
+      // Before the request is sent, connecting may take an hour, and then one more second.
       #expect(await clock.nextWaking() == .seconds(2))
       let mover = passSeconds(of: clock, 2)
       let outcome = await running
