@@ -151,7 +151,8 @@ enum ProgramReference {
     Entry(
       name: "GQL_TOKEN", text: "bearer token of auth, and without a pipeline", option: "--token-env"
     ),
-    Entry(name: "GQL_CACHE", text: "cache of the pipelines offline, fresh", option: "--pipeline"),
+    Entry(
+      name: "GQL_CACHE", text: "cache of the pipelines offline, fresh, live", option: "--pipeline"),
     Entry(
       name: "GQL_RECORD", text: "mode of the pipeline ci: replay, record, auto",
       option: "--pipeline"),
@@ -215,7 +216,8 @@ enum ProgramReference {
     Entry(
       name: "graphql.config.*, .graphqlrc*",
       text: "project file, also of a parent folder"),
-    Entry(name: "gqlrun-cache.db", text: "default cache of offline, fresh", option: "--pipeline"),
+    Entry(
+      name: "gqlrun-cache.db", text: "default cache of offline, fresh, live", option: "--pipeline"),
     Entry(name: "gqlrun.recording.ndjson", text: "default recording of ci", option: "--pipeline"),
     Entry(
       name: "~/.local/state/gqlrun/trusted", text: "trusted files, with their hashes",

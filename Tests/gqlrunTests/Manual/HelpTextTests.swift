@@ -134,6 +134,21 @@ struct HelpTextTests {
     }
   }
 
+  @Test("the help names all ready-made pipelines that a variable is for")
+  func pipelinesOfVariables() throws {
+    let (folder, suffix) = ("\(Repository.root)/pipelines", ".pipeline.yaml")
+    for file in try FileManager.default.contentsOfDirectory(atPath: folder)
+    where file.hasSuffix(suffix) {
+      let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+      let pipeline = String(file.dropLast(suffix.count))
+      for name in ["GQL_CACHE", "GQL_RECORD", "GQL_RECORDING"]
+      where text.contains("${env:\(name):") {
+        let entry = try #require(ProgramReference.environment.first { $0.name == name })
+        #expect(entry.text.contains(pipeline), "\(name) of \(pipeline)")
+      }
+    }
+  }
+
   @Test("the program's help shows how to complete commands in a shell")
   func completion() async throws {
     let option = "gqlrun --generate-completion-script bash"
