@@ -88,7 +88,7 @@ final class InputSettings: ExpressibleByOption {
   /// The options of all kinds.
   struct Shared: OptionSection {
     @Option("Name of the row in templates") var `as` = "row"
-    @Option("Template that identifies a task, such as `{{row.id}}`; by default the row's number")
+    @Option("Template that identifies a task, such as `{{row.id}}`; by default its line or number")
     var key: Located<String>?
     @Option("Meaning of an empty cell: no value, null, or empty text")
     var empty = VariableReader.Empty.omit

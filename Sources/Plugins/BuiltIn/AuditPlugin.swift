@@ -26,8 +26,8 @@ public struct AuditPlugin: Plugin {
     example: "audit: { file: audit.ndjson }",
     narration:
       "A query appends one line with its name, type, user, tenant, source, time and outcome to audit.ndjson when it "
-      + "ends; a mutation appends one before it is sent, too. When the log cannot be written, the operation is not "
-      + "sent at all.",
+      + "ends; a mutation appends one before it is sent, too. When the log cannot be opened, or this line cannot be "
+      + "written, the operation is not sent at all. A query whose line cannot be written fails after it was answered.",
     subscriptions:
       "Writes one line: `done` for the first event without errors, or `failed` when the subscription ends before one. "
       + "A log that cannot be written prevents the subscription from being sent.",
