@@ -33,7 +33,8 @@ struct InputTests {
   @Test(
     "a bad row is an error at its line",
     arguments: [
-      ("a,b\n1,2\n3\n", ":3: the row has 1 cells"),
+      ("a,b\n1,2\n3\n", ":3: the row has 1 cell, and the header 2 columns"),
+      ("a\n1,2\n", ":2: the row has 2 cells, and the header 1 column"),
       ("a,b\n\"1\n2\",3\n4,5,6\n", ":4: the row has 3 cells"),
       ("a\n\"x\n", ":2: the quote that opens"),
       ("a\nx\"y\n", ":2: a quote stands inside"),

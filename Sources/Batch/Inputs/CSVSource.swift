@@ -1,4 +1,5 @@
 import GQLRunPipeline
+import GQLRunSupport
 
 /// Rows of a CSV file: `csv: rows.csv`.
 struct CSVInput: RowInput {
@@ -69,9 +70,11 @@ final class CSVSource {
   func next() throws -> Row? {
     guard let cells = try parser.record() else { return nil }
     guard cells.count == columns.names.count else {
+      let found = Quantity.count(cells.count, "cell")
+      let expected = Quantity.count(columns.names.count, "column")
       throw InputProblem(
         file: parser.name, line: parser.recordLine,
-        message: "the row has \(cells.count) cells, and the header \(columns.names.count) columns")
+        message: "the row has \(found), and the header \(expected)")
     }
     return Row(number: parser.recordLine, content: .cells(columns, cells))
   }

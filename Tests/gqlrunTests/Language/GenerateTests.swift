@@ -43,7 +43,7 @@ struct GenerateTests {
       try replace(operation, with: "query GetUser { user(id: 1) { nam } }", in: folder)
       try await Program.says("Did you mean 'name'?", in: folder)
       try replace(operation, with: "query GetUser { user(id: 1) { name } }", in: folder)
-      try await Program.says("Generated: 1 files, 2 changed", in: folder)
+      try await Program.says("Generated: 1 file, 2 changed", in: folder)
       kill(process, SIGINT)
     }
     #expect(result.status == 130, "\(result)")
@@ -60,7 +60,7 @@ struct GenerateTests {
     let result = try await Program.run(flags + ["--watch"], in: folder) { process in
       try await Program.says("Generated: 2 files, 2 changed", in: folder)
       try replace("linked.graphql", with: "query GetUser { user(id: 1) { name } }", in: folder)
-      try await Program.says("Generated: 1 files, 2 changed", in: folder)
+      try await Program.says("Generated: 1 file, 2 changed", in: folder)
       kill(process, SIGINT)
     }
     #expect(result.status == 130, "\(result)")

@@ -58,11 +58,12 @@ struct GenerateCommand: AsyncParsableCommand {
     var count = 0
     for plan in plans {
       let files = try plan.files()
+      let number = Quantity.count(files.texts.count, "file")
       if check {
         let differences = try files.differences()
         count += differences.count
         if differences.isEmpty {
-          Terminal.note("\(plan.output): \(files.texts.count) files, up to date")
+          Terminal.note("\(plan.output): \(number), up to date")
         } else {
           try Terminal.write(differences.joined())
         }
@@ -73,7 +74,7 @@ struct GenerateCommand: AsyncParsableCommand {
         } catch let failure as GenerationFailure {
           throw Failure(.badInput, failure.description)
         }
-        Terminal.note("\(plan.output): \(files.texts.count) files, \(changes) changed")
+        Terminal.note("\(plan.output): \(number), \(changes) changed")
       }
     }
     guard count == 0 else {
