@@ -80,7 +80,8 @@ extension Pipeline {
     case .networkOnly, .noCache: "uses the network \(writes)"
     case .cacheOnly: "reads the cache, never uses the network"
     case .cacheAndNetwork: "reads the cache, then uses the network in any case, \(writes)"
-    case .networkFirst: "uses the network \(writes); reads the cache if the network fails"
+    case .networkFirst:
+      "uses the network \(writes); reads the cache if the network or the server fails"
     }
   }
 
@@ -161,7 +162,7 @@ extension Pipeline {
         reads
           ? "reads the cache"
           : policy == .networkFirst && request.operationType == .query
-            ? "reads the cache if the network fails" : "not used with \(policy)")
+            ? "reads the cache if the network or the server fails" : "not used with \(policy)")
     } else if entry.traits.contains(.writesCache), !policy.writesCache {
       parts.append("not used with \(policy)")
     } else if policy == .cacheOnly, request.operationType == .query,

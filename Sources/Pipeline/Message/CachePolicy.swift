@@ -26,7 +26,7 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
   case cacheOnly = "cache-only"
   /// Reads the cache, and uses the network in any case.
   case cacheAndNetwork = "cache-and-network"
-  /// Uses the network; reads the cache if the network fails.
+  /// Uses the network; reads the cache if the network or the server fails (5xx).
   case networkFirst = "network-first"
 
   /// Parses the name of a policy: kebab case, Apollo's camel case, or the names of Apollo iOS 1.x.

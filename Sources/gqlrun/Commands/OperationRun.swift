@@ -187,7 +187,7 @@ struct OperationRun: Sendable {
   private func report(_ response: GraphQLResponse, policy: CachePolicy) {
     if response.source == .cache, policy == .networkFirst {
       Terminal.warning(
-        "the network did not answer; this is what the cache has"
+        "the network or the server failed; this is what the cache has"
           + (response.staleness.map { ", \($0)" } ?? ""))
     }
     for warning in response.writeSummary?.warnings ?? [] {
