@@ -45,22 +45,17 @@ struct OutputMerge {
     var format = entry.format
     format.isCompressed = false
     let output = try FileSink(path: entry.path, format: format, recorded: nil, base: base)
-    do {
-      for part in parts {
-        // The merged file has a header and a footer of its own.
-        try output.append(
-          contentsOf: part.path, from: part.start, upTo: part.end,
-          records: part.recorded?.records ?? 0)
-      }
-      _ = try output.sync()
-      guard let position = output.positionWhenPublished() else {
-        throw JournalError("\(entry.path) cannot be merged")
-      }
-      try output.finish(isComplete: true)
-      return position
-    } catch {
-      output.abandon()
-      throw error
+    for part in parts {
+      // The merged file has a header and a footer of its own.
+      try output.append(
+        contentsOf: part.path, from: part.start, upTo: part.end,
+        records: part.recorded?.records ?? 0)
     }
+    _ = try output.sync()
+    guard let position = output.positionWhenPublished() else {
+      throw JournalError("\(entry.path) cannot be merged")
+    }
+    try output.finish(isComplete: true)
+    return position
   }
 }

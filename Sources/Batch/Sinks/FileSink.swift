@@ -116,8 +116,7 @@ final class FileSink {
         mustTruncate = true
         return
       } catch let problem as StoppedByStorage {
-        Foundation.close(descriptor)
-        descriptor = -1
+        abandon()
         refusal = problem
       }
     }

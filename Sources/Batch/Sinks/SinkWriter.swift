@@ -8,6 +8,7 @@ final class SinkWriter {
   private let worker: QueueWorker?
   /// The owner of tables in SQLite databases; `nil` if all tables are in the database of the queue.
   private let owner: TableMarker.Owner?
+  /// The open files, which close when they are removed from here.
   private var files: [String: FileSink] = [:]
   private var databases: [String: TableFile] = [:]
   private var tables: [OutputID: TableSink] = [:]
@@ -70,7 +71,7 @@ final class SinkWriter {
         closeDatabases()
       } else if !entry.isTable, position(entry) != nil {
         _ = try file(entry, begins: false)
-        abandonFiles()
+        files = [:]
       }
     }
   }
@@ -265,13 +266,8 @@ final class SinkWriter {
 
   /// Closes all files as they are.
   func abandon() {
-    abandonFiles()
-    closeDatabases()
-  }
-
-  private func abandonFiles() {
-    for file in files.values { file.abandon() }
     files = [:]
+    closeDatabases()
   }
 
   private func closeDatabases() {
