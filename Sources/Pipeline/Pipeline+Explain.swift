@@ -62,8 +62,8 @@ extension Pipeline {
   /// What the policy makes of the request in this chain, which may lack the plugins that it needs.
   private func meaning(of policy: CachePolicy, for request: GraphQLRequest) -> String {
     let parts = entries.filter { $0.condition.holds(for: request) }.flatMap(\.parts)
-    let reads = parts.contains { if case .cacheRead = $0 { true } else { false } }
-    let stores = parts.contains { if case .cacheWrite = $0 { true } else { false } }
+    let reads = parts.contains(where: \.isCacheRead)
+    let stores = parts.contains(where: \.isCacheWrite)
     let writes =
       policy.writesCache && stores ? "and stores the result" : "without storing the result"
     if request.operationType == .mutation {

@@ -418,9 +418,7 @@ extension ManifestLoader {
         location: file.$rateLimit.keyLocation, hint: "remove one of them")
     }
     guard manifest.keepsInCache else { return }
-    let hasWrite = pipeline.entries.contains {
-      $0.parts.contains { if case .cacheWrite = $0 { true } else { false } }
-    }
+    let hasWrite = pipeline.entries.flatMap(\.parts).contains(where: \.isCacheWrite)
     if ![.sqlite, .postgres].contains(pipeline.store.kind) || !hasWrite {
       report(
         .wrongValue,

@@ -144,6 +144,11 @@ public enum ChainPart: Sendable {
   case parsing(any ResponseParsingInterceptor)
   case errorTap(any ErrorTap)
 
+  /// Whether it reads the cache before the network.
+  package var isCacheRead: Bool { if case .cacheRead = self { true } else { false } }
+  /// Whether it receives results for the cache.
+  package var isCacheWrite: Bool { if case .cacheWrite = self { true } else { false } }
+
   /// The interceptor as a credential holder; `nil` if it is none.
   var credentials: (any CredentialHolder)? {
     switch self {

@@ -282,9 +282,7 @@ extension Pipeline {
   /// reads it.
   func usesStore(_ choice: StoreChoice, isQuiet: Bool) -> Bool {
     let reads = !cacheReads.isEmpty
-    let writes = entries.flatMap(\.parts).contains {
-      if case .cacheWrite = $0 { true } else { false }
-    }
+    let writes = entries.flatMap(\.parts).contains(where: \.isCacheWrite)
     let (name, option): (String, String)
     switch choice {
     case .memory: return reads || writes

@@ -219,14 +219,7 @@ struct LoadOptions: ParsableArguments {
   func apply(to pipeline: inout Pipeline) throws {
     if !retries { try pipeline.configure(MaxRetryPlugin.self) { $0.maxRetries = 0 } }
     guard !cache else { return }
-    pipeline.entries.removeAll { entry in
-      entry.parts.contains { part in
-        switch part {
-        case .cacheRead, .cacheWrite: true
-        default: false
-        }
-      }
-    }
+    pipeline.entries.removeAll { $0.parts.contains { $0.isCacheRead || $0.isCacheWrite } }
     pipeline.store = StoreConfiguration()
   }
 
