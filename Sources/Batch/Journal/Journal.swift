@@ -69,13 +69,15 @@ final class Journal: Sendable {
     }
   }
 
-  /// Calls `body` with the path of a journal in a temporary folder, which only this user can read.
-  static func withTemporaryPath<Value>(_ body: (String) throws -> Value) throws -> Value {
+  /// Calls `body` with a new journal in a temporary folder, which only this user can read.
+  static func withTemporary<Value>(_ body: (Journal) throws -> Value) throws -> Value {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("gqlrun-queue-\(UUID().uuidString)").path
     try SystemIO.createFolder(folder, permissions: 0o700)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    return try body("\(folder)/run.journal")
+    let journal = try Journal(path: "\(folder)/run.journal")
+    defer { journal.close() }
+    return try body(journal)
   }
 
   /// Locks the journal at `path` for this run.

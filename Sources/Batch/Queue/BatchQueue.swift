@@ -319,15 +319,14 @@ extension BatchQueue {
   ///
   /// - Parameter body: Receives the journal, which exists until it returns.
   public func inspect<Value>(_ body: (RunInspection) throws -> Value) throws -> Value {
-    try Journal.withTemporaryPath { path in
-      try export(to: path)
-      return try body(RunInspection(manifest, journal: path))
+    try Journal.withTemporary { journal in
+      try export(to: journal)
+      journal.close()
+      return try body(RunInspection(manifest, journal: journal.path))
     }
   }
 
-  private func export(to path: String) throws {
-    let journal = try Journal(path: path)
-    defer { journal.close() }
+  private func export(to journal: Journal) throws {
     let ids = manifest.operations.map(\.id)
     let numbers = Dictionary(
       zip(ids, try journal.register(ids)), uniquingKeysWith: { first, _ in first })

@@ -121,9 +121,7 @@ struct QueueLevels: Sendable {
     _ body: (Journal) throws -> Void
   ) throws {
     let needs = Set(operations.flatMap(\.needs)).filter { !manifest.operations[$0].capture.isEmpty }
-    try Journal.withTemporaryPath { path in
-      let journal = try Journal(path: path)
-      defer { journal.close() }
+    try Journal.withTemporary { journal in
       var last: [UInt8] = []
       while !needs.isEmpty {
         let rows = try connection.run(

@@ -106,9 +106,7 @@ public struct ShardMerge {
   ) throws {
     let relations = plan.fileRelations
     guard !relations.isEmpty else { return }
-    try Journal.withTemporaryPath { path in
-      let all = try Journal(path: path)
-      defer { all.close() }
+    try Journal.withTemporary { all in
       _ = try all.register(manifest.operations.map(\.id))
       for journal in journals { try all.add(rowsOf: journal.path, relations) }
     }

@@ -499,10 +499,9 @@ struct TableTargetTests {
     let request = try #require(try DryRun(manifest).entries.first?.requests.first)
     #expect(try JSONValue(parsing: request)["variables"]?["since"] == "t9")
     // So does a run that is continued and was killed before its journal had the value.
-    try Journal.withTemporaryPath { path in
-      let journal = try Journal(path: path)
-      defer { journal.close() }
-      #expect(try RunStart(manifest, of: journal).since == ["shop": "t9"])
+    try Journal.withTemporary { journal in
+      let start = try RunStart(manifest, of: journal)
+      #expect(start.since == ["shop": "t9"])
     }
   }
 
