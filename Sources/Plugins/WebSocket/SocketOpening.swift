@@ -25,12 +25,6 @@ struct SocketOpening: Sendable {
     case refused(HTTPResponseHead, body: ByteBuffer)
   }
 
-  /// The end of the upgrade: the answer, or the one that a handler still reads.
-  private enum Upgrade: Sendable {
-    case answered(Answer)
-    case reading(EventLoopFuture<Answer>)
-  }
-
   let request: HTTPRequestMessage
   let limits: HTTPLimits
   let failures: TransportFailures
@@ -51,12 +45,7 @@ struct SocketOpening: Sendable {
     connect(on: loop) { handler.value.connected($0) }.flatMapThrowing { channel in
       _ = self.meter?.watch(channel)
       return try self.handshake(channel, handler)
-    }.flatMap { $0 }.flatMap { upgrade in
-      switch upgrade {
-      case .answered(let answer): loop.makeSucceededFuture(answer)
-      case .reading(let answer): answer
-      }
-    }
+    }.flatMap { $0 }.flatMap { $0 }
   }
 
   /// Connects to the server, over the socket or through the proxy of the settings, and adds TLS.
@@ -175,9 +164,10 @@ extension SocketOpening {
 // MARK: The handshake
 
 extension SocketOpening {
+  /// Sends the handshake. After the upgrade, a handler may still read the answer.
   private func handshake(
     _ channel: any Channel, _ handler: NIOLoopBound<SocketHandler>
-  ) throws -> EventLoopFuture<Upgrade> {
+  ) throws -> EventLoopFuture<EventLoopFuture<Answer>> {
     let upgrader = NIOTypedWebSocketClientUpgrader(
       maxFrameSize: min(limits.messageBytes.bytes, Int(UInt32.max)),
       enableAutomaticErrorHandling: false
@@ -185,8 +175,8 @@ extension SocketOpening {
       channel.eventLoop.makeCompletedFuture {
         observe(head)
         try channel.pipeline.syncOperations.addHandler(handler.value)
-        return Upgrade.answered(
-          .open(subprotocol: head.headers["Sec-WebSocket-Protocol"].first))
+        return channel.eventLoop.makeSucceededFuture(
+          Answer.open(subprotocol: head.headers["Sec-WebSocket-Protocol"].first))
       }
     }
     let head = requestHead()
@@ -207,7 +197,7 @@ extension SocketOpening {
             observe(head)
           }
           try channel.pipeline.syncOperations.addHandler(reader)
-          return Upgrade.reading(answer.futureResult)
+          return answer.futureResult
         }
       })
     // The server may send its first message together with the end of the handshake.
