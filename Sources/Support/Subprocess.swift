@@ -228,11 +228,7 @@ package final class Descriptor: Sendable {
   }
 
   /// Reads until the end.
-  ///
-  /// - Parameter maxBytes: The number of bytes after which reading ends.
-  package func read(maxBytes: Int = .max) -> [UInt8] {
-    Array(SystemIO.pieces(of: number, limit: maxBytes - 1).bytes.prefix(maxBytes))
-  }
+  package func read() -> [UInt8] { SystemIO.pieces(of: number, limit: .max).bytes }
 
   /// Reads until the end, or until `isOver` returns `true` while there is nothing to read.
   ///
