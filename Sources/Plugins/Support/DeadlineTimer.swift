@@ -11,9 +11,9 @@ final class DeadlineTimer: Sendable {
   typealias Check = @Sendable () -> Duration?
 
   private struct State {
+    /// The limits by the number of changes with which they were added.
     var checks: [Int: Check] = [:]
-    var number = 0
-    /// The number of limits that were added, or became shorter.
+    /// How often a limit was added, or became shorter.
     var changes = 0
     var task: Task<Void, Never>?
     /// The time of the next check.
@@ -31,15 +31,14 @@ final class DeadlineTimer: Sendable {
   func add(_ check: @escaping Check) -> Int {
     let due = clock.now() + (check() ?? .zero)
     return state.withLock { state in
-      state.number += 1
       state.changes += 1
-      state.checks[state.number] = check
+      state.checks[state.changes] = check
       if state.task == nil || due < state.nextCheck {
         state.task?.cancel()
         state.nextCheck = due
         state.task = begin()
       }
-      return state.number
+      return state.changes
     }
   }
 
