@@ -114,12 +114,14 @@ final class ResponsePartHandler: ChannelDuplexHandler {
     // The client takes it for an informational response, and stops the program at its end.
     case .head(let head) where head.status.code < 100:
       context.fireErrorCaught(HTTPParserError.invalidStatus)
-    case .head(let head):
+    case .head(var head):
       deliver(context)
       // Informational responses have no body.
       isInBody = head.status.code >= 200 || head.status == .switchingProtocols
-      let isEarly = isSending && !isStream && head.status.code >= 200
-      pass(isEarly ? wrapInboundOut(.head(Self.ending(head))) : data, context)
+      guard isSending, !isStream, head.status.code >= 200 else { return pass(data, context) }
+      // The response ends its connection.
+      head.headers.replaceOrAdd(name: "Connection", value: "close")
+      pass(wrapInboundOut(.head(head)), context)
     case .end:
       deliver(context)
       isInBody = false
@@ -132,13 +134,6 @@ final class ResponsePartHandler: ChannelDuplexHandler {
       if isReleased { return context.close(promise: nil) }
       if isEarly, number == self.number { closeSoon(context) }
     }
-  }
-
-  /// The head of a response with the end of its connection.
-  private static func ending(_ head: HTTPResponseHead) -> HTTPResponseHead {
-    var head = head
-    head.headers.replaceOrAdd(name: "Connection", value: "close")
-    return head
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
