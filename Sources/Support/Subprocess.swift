@@ -187,27 +187,21 @@ package final class Descriptor: Sendable {
 
   /// The two ends of a pipe.
   package static func pipe() throws(SystemError) -> (reading: Descriptor, writing: Descriptor) {
-    guard let ends = pair({ Foundation.pipe(&$0) }) else {
-      throw SystemError("create", path: "a pipe")
-    }
-    return (ends.0, ends.1)
+    try pair("a pipe") { Foundation.pipe(&$0) }
   }
 
   /// Two connected sockets.
   package static func sockets() throws(SystemError) -> (Descriptor, Descriptor) {
-    guard let ends = pair({ socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &$0) }) else {
-      throw SystemError("create", path: "a socket")
-    }
-    return ends
+    try pair("a socket") { socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &$0) }
   }
 
-  /// Two descriptors that a system call creates; `nil` if it fails.
+  /// Two descriptors that a system call creates; `kind` is what the error names.
   private static func pair(
-    _ create: (inout [Int32]) -> Int32
-  ) -> (Descriptor, Descriptor)? {
-    Subprocess.starting.withLock { _ -> (Descriptor, Descriptor)? in
+    _ kind: String, _ create: (inout [Int32]) -> Int32
+  ) throws(SystemError) -> (Descriptor, Descriptor) {
+    try Subprocess.starting.withLock { _ throws(SystemError) -> (Descriptor, Descriptor) in
       var ends: [Int32] = [-1, -1]
-      guard create(&ends) == 0 else { return nil }
+      guard create(&ends) == 0 else { throw SystemError("create", path: kind) }
       return (Descriptor(ends[0]), Descriptor(ends[1]))
     }
   }
