@@ -59,11 +59,7 @@ final class SentLocations: Sendable {
 
   /// How long the name at an offset of the sent document is; 0 where there is none.
   private func wordLength(at offset: Int) -> Int {
-    let isLetter = { (byte: UInt8) in
-      (65...90).contains(byte) || (97...122).contains(byte) || (48...57).contains(byte)
-        || byte == 95
-    }
-    return sent.utf8.dropFirst(offset).prefix(while: isLetter).count
+    sent.utf8.dropFirst(offset).prefix { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }.count
   }
 
   private func makePairs() -> [Pair] {
