@@ -159,15 +159,9 @@ extension ExecProgram {
 
   private func received(_ line: [UInt8], _ number: Int) {
     guard number == generation, child != nil else { return }
-    let answer: JSONValue?
-    var reason = ""
-    do {
-      answer = try JSONValue(parsing: line)
-    } catch {
-      answer = nil
-      reason = ": \(error.message)"
-    }
-    guard let object = answer?.objectValue, let id = object["id"]?.intValue else {
+    let answer = Result { () throws(JSONError) in try JSONValue(parsing: line) }
+    guard let object = (try? answer.get())?.objectValue, let id = object["id"]?.intValue else {
+      let reason = if case .failure(let error) = answer { ": \(error.message)" } else { "" }
       return giveUp(
         "sent an invalid answer (expected a JSON object with an \"id\" on one line\(reason)) and was ended: "
           + String(decoding: line.prefix(80), as: UTF8.self))
