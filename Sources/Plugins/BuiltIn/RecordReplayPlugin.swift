@@ -95,9 +95,10 @@ private struct RecordReplayInterceptor: HTTPInterceptor {
         return message
       }
       guard mode != .replay else { throw try recording.missing(recordedRequest) }
-    } catch let failure as Recording.Failure {
+    } catch {
+      // An error of the recording, or of its file.
       throw ChainError(
-        .transport, code: .notRecorded, message: failure.message, entry: context.entryID,
+        .transport, code: .notRecorded, message: "\(error)", entry: context.entryID,
         delivery: .notSent)
     }
     let response = try await next(request)

@@ -98,12 +98,7 @@ final class Recording: Sendable {
   func checkReplaceable() throws {
     try state.withLock { state in
       guard state.isNew, try Self.size(of: path) > 0 else { return }
-      let beginning: [UInt8]
-      do throws(SystemError) {
-        beginning = try SystemIO.beginning(of: path, count: Self.header.utf8.count)
-      } catch {
-        throw Failure(message: "\(error)")
-      }
+      let beginning = try SystemIO.beginning(of: path, count: Self.header.utf8.count)
       guard beginning.elementsEqual(Self.header.utf8) else { throw Failure.foreignFile(path) }
     }
   }
@@ -160,12 +155,7 @@ extension Recording.State {
   fileprivate mutating func load(_ path: String, _ logger: Logger?) throws {
     guard !isLoaded else { return }
     _ = try Recording.size(of: path)
-    let bytes: [UInt8]?
-    do {
-      bytes = try SystemIO.readExistingFile(path, limit: Recording.maxBytes)
-    } catch {
-      throw Recording.Failure(message: "\(error)")
-    }
+    let bytes = try SystemIO.readExistingFile(path, limit: Recording.maxBytes)
     isLoaded = true
     guard let bytes else { return }
     isFound = true
