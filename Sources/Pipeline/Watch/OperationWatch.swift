@@ -234,8 +234,8 @@ final class Inbox: Sendable {
   /// Whether a request is in flight.
   var isRunning: Bool { state.withLock { $0.running != nil } }
 
-  /// Adds an element of a request. A result replaces what earlier requests had, and a failure their failures: a reader that
-  /// is slow, or paused, gets the newest state, whatever number of requests there are meanwhile.
+  /// Adds an element of a request. A result replaces what earlier requests had, and a failure, or a response without data,
+  /// their failures: a reader that is slow, or paused, gets the newest state, whatever number of requests there are meanwhile.
   func put(_ event: WatchEvent, _ changes: Int, of request: Int) {
     // What is replaced is released outside of the lock, which its deinitializers may need.
     _ = state.withLock { state -> [Element] in
@@ -273,7 +273,14 @@ final class Inbox: Sendable {
 }
 
 extension WatchEvent {
-  fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
+  /// Whether it has no data of the operation.
+  fileprivate var isFailure: Bool {
+    switch self {
+    case .failure: true
+    case .missing: false
+    case .response(let response): response.data.unlessNull == nil
+    }
+  }
 }
 
 /// The watches of a client that are iterated, by the names of their operations.

@@ -50,4 +50,13 @@ struct InboxTests {
     for request in 2...4 { inbox.put(.failure(CancellationError()), 0, of: request) }
     #expect(try taken(from: inbox) == ["1", "failure"])
   }
+
+  @Test("a response without data is a failure")
+  func responseWithoutData() throws {
+    let inbox = Inbox()
+    put("1", into: inbox, of: 1)
+    for request in 2...3 { put("null", into: inbox, of: request) }
+    inbox.put(.response(GraphQLResponse(source: .server, errors: [])), 0, of: 4)
+    #expect(try taken(from: inbox) == ["1", ""])
+  }
 }
