@@ -241,7 +241,8 @@ final class Inbox: Sendable {
     _ = state.withLock { state -> [Element] in
       state.hasBegun = true
       let before = state.events
-      // One that was cancelled may have had its result already.
+      // One that was cancelled may have had its result already. If it was also the last to write the cache, the cache has
+      // its result, and the reader that of the later request.
       guard request >= state.latest else { return before }
       let isFailure = event.isFailure
       state.events.removeAll { $0.request < request && (!isFailure || $0.event.isFailure) }
