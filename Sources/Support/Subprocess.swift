@@ -233,7 +233,7 @@ package final class Descriptor: Sendable {
     while bytes.count < maxBytes {
       var waiting = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
       // Short, because nothing wakes the thread when it is over.
-      while poll(&waiting, 1, 50) <= 0 { if isOver() { return bytes } }
+      while poll(&waiting, 1, isOver() ? 0 : 50) <= 0 { if isOver() { return bytes } }
       let count = Foundation.read(number, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { break }

@@ -176,6 +176,20 @@ final class FileTests {
     #expect(FilePath.behindLink(path) == path && FilePath.behindLink(link) != link)
   }
 
+  @Test("a reader asks whether it is over before each read, also if there is something to read")
+  func readingUntilOver() throws {
+    let pipe = try Descriptor.pipe()
+    let text: [UInt8] = [1, 2]
+    #expect(write(pipe.writing.number, text, text.count) == 2)
+    pipe.writing.close()
+    var count = 0
+    let bytes = pipe.reading.read(maxBytes: 10) {
+      count += 1
+      return false
+    }
+    #expect(bytes == text && count >= 2)
+  }
+
   @Test("one instance of a file lock excludes another until it is released or gone")
   func lock() throws {
     let path = folder + "/lock"
