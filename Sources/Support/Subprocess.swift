@@ -91,7 +91,7 @@ package final class Subprocess: Sendable {
 
   /// Held while a program is started, and while descriptors are created that it must not inherit: one that is not closed by
   /// the start of a program yet would be open in a program that another thread starts, and its reader would wait for the
-  /// end of that one, too.
+  /// end of that one, too. Held longer than other locks: until the program is executed.
   fileprivate static let starting = Locked(())
 
   /// Signals can end the program although this process may ignore them, and the threads of Swift's concurrency
