@@ -226,16 +226,26 @@ struct QueueTests {
   }
 
   @Test(
-    "a worker is noticed as lost, also if the clock of the database was set back since its last heartbeat"
-  )
-  func lostBeforeClockSetBack() throws {
+    "a worker is noticed as lost, also if the clock of the database was set back since its last heartbeat",
+    arguments: ["", ", ended_at = now()"])
+  func lostBeforeClockSetBack(_ end: String) throws {
     let (bench, manifest) = try QueueBench.begun(1)
     let worker = try bench.worker(manifest)
     #expect(try bench.claim(1, worker).count == 1)
-    try bench.connection.run("UPDATE gq_worker SET seen_at = seen_at + interval '1 day'")
+    try bench.connection.run("UPDATE gq_worker SET seen_at = seen_at + interval '1 day'\(end)")
     #expect(try bench.reap(manifest) == 0)
     try bench.lose(worker)
     #expect(try bench.reap(manifest) == 1)
+  }
+
+  @Test("tasks that were queued before the clock of the database was set back are claimed")
+  func queuedBeforeClockSetBack() throws {
+    let (bench, manifest) = try QueueBench.begun(2)
+    try bench.connection.run("UPDATE gq_task SET run_at = run_at + interval '1 day'")
+    let worker = try bench.worker(manifest)
+    #expect(try bench.claim(2, worker).isEmpty)
+    #expect(try bench.reap(manifest) == 0)
+    #expect(try bench.claim(2, worker).count == 2)
   }
 
   @Test("a claim takes no more tasks than its limit, none that is not due, and none twice")

@@ -82,8 +82,14 @@ struct QueueReaper: Sendable {
     // Heartbeats from the future are older than the moment at which the clock of the database was set back. Workers that
     // are alive send others in time.
     try connection.run(
-      "UPDATE gq_worker SET seen_at = now() WHERE run = $1::uuid AND ended_at IS NULL AND seen_at > now()",
-      .text(run))
+      "UPDATE gq_worker SET seen_at = now() WHERE run = $1::uuid AND seen_at > now()", .text(run))
+    // Queued tasks were due then. Their order becomes that of their ids.
+    try connection.run(
+      """
+      UPDATE gq_task SET run_at = now() WHERE run = $1::uuid AND id IN (
+        SELECT id FROM gq_task WHERE run = $1::uuid AND state = 'queued' AND run_at > now()
+        ORDER BY run_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
+      """, .text(run), .int(Self.groupSize))
     var count = 0
     while true {
       let rows = try connection.run(
