@@ -86,11 +86,12 @@ extension FilePath {
   }
 
   /// The path of the file that a symbolic link leads to, for a file that is replaced: the link remains. The unchanged path
-  /// if it is no link, or one to nothing.
+  /// if it is no link, or one into a folder that does not exist.
   package static func behindLink(_ path: String) -> String {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
-    return withoutLinks(path) ?? path
+    let target = real(path)
+    return isFolder(folder(of: target)) ? target : path
   }
 
   /// The absolute path that symbolic links lead to, whether or not there is a file.

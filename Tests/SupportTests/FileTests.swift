@@ -166,7 +166,7 @@ final class FileTests {
     #expect(error?.description == "cannot read \(path): File too large")
   }
 
-  @Test("a private file behind a symbolic link is replaced where it is")
+  @Test("a private file behind a symbolic link is replaced where it is, and created there")
   func privateLink() throws {
     let (path, link) = (folder + "/private", folder + "/link")
     try PrivateFile.write([1], to: path)
@@ -174,6 +174,12 @@ final class FileTests {
     try PrivateFile.write([2], to: link)
     #expect(try SystemIO.readExistingFile(path, limit: 1) == [2])
     #expect(FilePath.behindLink(path) == path && FilePath.behindLink(link) != link)
+    try FileManager.default.removeItem(atPath: path)
+    try PrivateFile.write([3], to: link)
+    #expect(try SystemIO.readExistingFile(path, limit: 1) == [3])
+    let lost = folder + "/lost"
+    try FileManager.default.createSymbolicLink(atPath: lost, withDestinationPath: "none/private")
+    #expect(FilePath.behindLink(lost) == lost)
   }
 
   @Test("a reader asks whether it is over before each read, also if there is something to read")

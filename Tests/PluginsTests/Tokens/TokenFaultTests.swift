@@ -260,6 +260,11 @@ import Testing
         try await bench.runner.signOut()
         #expect(!FileManager.default.fileExists(atPath: store))
       }
+      // The link leads to nothing until the next process signs in.
+      try await bench(store: link, server) { bench in #expect(await bench.run().error == nil) }
+      #expect(try String(contentsOfFile: store, encoding: .utf8).contains("refresh-1"))
+      let target = try FileManager.default.destinationOfSymbolicLink(atPath: link)
+      #expect(target == store)
     }
   }
 
