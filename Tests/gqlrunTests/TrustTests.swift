@@ -141,4 +141,24 @@ struct TrustTests {
     #expect(
       result.output == (16...30).map { "\($0).pipeline\n" }.joined(), "\(result)")
   }
+
+  @Test("is trusted with a list behind a symbolic link, which is locked where it is")
+  func linkedList() async throws {
+    let folder = try Folder()
+    let result = try await Program.shell(
+      #"""
+      export XDG_STATE_HOME="$PWD/state"
+      mkdir -p state/gqlrun lists
+      ln -s ../../lists/mine state/gqlrun/trusted
+      echo 'version: 1' > a.pipeline.yaml
+      echo 'endpoint: { url: "http://127.0.0.1:1/", headers: { X-A: "${exec:false}" } }' >> a.pipeline.yaml
+      echo 'chain: [fetch, response-code, parse]' >> a.pipeline.yaml
+      "$GQLRUN" pipeline trust a.pipeline.yaml > /dev/null
+      ls lists state/gqlrun
+      grep -o 'a\.pipeline' lists/mine
+      """#, in: folder)
+    #expect(
+      result.output
+        == "lists:\nmine\nmine.lock\n\nstate/gqlrun:\ntrusted\na.pipeline\n", "\(result)")
+  }
 }

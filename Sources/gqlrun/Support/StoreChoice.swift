@@ -176,7 +176,7 @@ struct TrustStore {
   /// Replaces the list while no other process does, and returns what it was.
   private func change(_ changed: ([Item]) -> [Item]) async throws -> [Item] {
     try PrivateFile.makeFolder(of: path)
-    let lock = try FileLock(path + ".lock")
+    let lock = try FileLock(FilePath.behindLink(path) + ".lock")
     try await lock.lock { try await Task.sleep(for: .milliseconds(20)) }
     defer { lock.release() }
     let items = try items()
