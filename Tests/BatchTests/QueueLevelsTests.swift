@@ -103,6 +103,25 @@ struct QueueLevelsTests {
     #expect(try queue.status().isEnded)
   }
 
+  @Test("new rows have tasks of later operations, too, if the call that added them was interrupted")
+  func interrupted() async throws {
+    let bench = try QueueBench()
+    let manifest = try Self.manifest(bench, 3)
+    let queue = try BatchQueue(manifest)
+    _ = try queue.initialize()
+    _ = try queue.enqueue()
+    try await bench.work(manifest, transport: Self.transport(RequestNames(), fails: true))
+    #expect(try queue.status().counts == ["failed": 3, "skipped": 1])
+    // The call ends after it has added the new rows.
+    try bench.location.write(Bench.ids(5), to: "ids.csv")
+    try bench.connection.run("UPDATE gq_run SET added = '{users}'")
+    let run = try QueueRun.current(manifest, bench.connection)
+    #expect(try QueueLevels(manifest: manifest, run: run.id).addFirst(bench.connection).added == 2)
+    try await bench.work(manifest, transport: Self.transport(RequestNames()))
+    #expect(try queue.status().counts == ["failed": 3, "done": 5])
+    #expect(try queue.enqueue().added == 0)
+  }
+
   @Test("a run with operations that follow has not ended, and cannot be merged")
   func open() async throws {
     let bench = try QueueBench()

@@ -87,16 +87,12 @@ public struct BatchQueue {
         throw Self.cancelled(manifest)
       }
       let levels = QueueLevels(manifest: manifest, run: run.id)
-      let later = Set(manifest.operations.filter { !$0.needs.isEmpty }.map(\.id))
+      let later = manifest.operations.filter { !$0.needs.isEmpty }.map { Array($0.id.utf8) }
       // They may have new rows, as those that new tasks capture. Before these, for a call that is interrupted.
-      try addAgain(later.map { Array($0.utf8) }, of: run, connection: connection)
+      try addAgain(later, of: run, connection: connection)
       var total = try levels.addFirst(connection)
-      if total.added > 0 {
-        try connection.transaction {
-          try lock(run, connection)
-          _ = try release(later, of: run, all: true, connection)
-        }
-      }
+      // Workers may have added them meanwhile.
+      if total.added > 0 { try addAgain(later, of: run, connection: connection) }
       // The operations before may have ended already.
       while case .added(let next) = try levels.addNext(connection) { total += next }
       total.waiting = try levels.waiting(connection)
@@ -137,7 +133,8 @@ public struct BatchQueue {
       let isRetry = resolution.decision == .retry
       guard run.state == "open" || !isRetry else { throw Self.cancelled(manifest) }
       return try connection.transaction {
-        try lock(run, connection)
+        // Workers add levels while they hold this row.
+        try connection.run("SELECT FROM gq_run WHERE id = $1::uuid FOR UPDATE", .text(run.id))
         let filter = """
           run = $1::uuid AND ($2 = '' OR op = $2)
           AND (cardinality($3::text[]) = 0 OR CASE key WHEN '' THEN op ELSE key END = ANY ($3::text[]))
@@ -183,11 +180,6 @@ public struct BatchQueue {
         return result
       }
     }
-  }
-
-  /// Locks the row of a run until the end of the transaction. Workers add levels while they hold it.
-  private func lock(_ run: QueueRun, _ connection: PostgresConnection) throws {
-    try connection.run("SELECT FROM gq_run WHERE id = $1::uuid FOR UPDATE", .text(run.id))
   }
 
   /// Removes the skipped tasks of operations, and lets workers add these operations again. Returns the number of the tasks.

@@ -78,6 +78,12 @@ struct QueueLevels: Sendable {
     connection: PostgresConnection, total: inout BatchQueue.Enqueued
   ) throws {
     let missing = try missingNeed(of: operation, connection)
+    if missing == nil, !operation.needs.isEmpty {
+      // They were skipped before tasks that it needs were added, and succeeded.
+      try connection.run(
+        "DELETE FROM gq_task WHERE run = $1::uuid AND op = $2 AND state = 'skipped'", .text(run),
+        .text(operation.id))
+    }
     var started = operation
     if operation.tables?.since != nil {
       started.start(from: try QueueSince.values(ofRun: run, connection))
