@@ -61,18 +61,12 @@ public struct BatchQueue {
   public struct Enqueued: Sendable {
     /// The number of tasks that were added.
     public var added = 0
-    /// The number of tasks that the run has already.
+    /// The number of tasks of operations without `needs` that the run has already.
     public var known = 0
     /// The number of added tasks whose rows do not fit; they count as failed.
     public var failed = 0
     /// The number of operations with `needs` whose tasks are added later, by workers.
     public var waiting = 0
-
-    static func += (total: inout Self, other: Self) {
-      total.added += other.added
-      total.known += other.known
-      total.failed += other.failed
-    }
   }
 
   /// Adds the tasks of all rows to the newest run. Tasks that it has already are left as they are.
@@ -94,7 +88,10 @@ public struct BatchQueue {
       // Workers may have added them meanwhile.
       if total.added > 0 { try addAgain(later, of: run, connection: connection) }
       // The operations before may have ended already.
-      while case .added(let next) = try levels.addNext(connection) { total += next }
+      while case .added(let next) = try levels.addNext(connection) {
+        total.added += next.added
+        total.failed += next.failed
+      }
       total.waiting = try levels.waiting(connection)
       return total
     }
