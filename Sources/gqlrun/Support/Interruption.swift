@@ -32,7 +32,8 @@ enum Interruption {
     }
   }
 
-  /// - Parameter onFirst: Called by the first interrupt, of work that can stop by itself, instead of cancelling it.
+  /// - Parameter onFirst: Called by the first interrupt, of work that can stop by itself, instead of cancelling it. The next
+  ///   one waits for it.
   static func run<R: Sendable>(
     _ work: @escaping @Sendable () async throws -> R, onFirst: (@Sendable () -> Void)? = nil
   ) async throws -> R {
@@ -56,8 +57,7 @@ enum Interruption {
       source.setEventHandler {
         if let onFirst, !wasTold.withLock({ $0 }) {
           wasTold.withLock { $0 = true }
-          // It writes to standard error, which may have a reader that does not read; the next signal must not wait for that.
-          return DispatchQueue.global().async(execute: onFirst)
+          return onFirst()
         }
         // On the second interrupt the user does not want to wait. SQLite's journal survives this.
         if task.isCancelled || wasTold.withLock({ $0 }) { exit() }

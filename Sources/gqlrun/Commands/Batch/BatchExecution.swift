@@ -1,4 +1,5 @@
 import CGQLRunMemory
+import Foundation
 import GQLRun
 import GQLRunBatch
 import GQLRunPipeline
@@ -40,7 +41,10 @@ enum BatchExecution {
         }
       } onFirst: {
         Task { await control.stop() }
-        Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
+        // Standard error may have a reader that does not read; the next signal must not wait for that.
+        DispatchQueue.global().async {
+          Terminal.note("\nstopping after the requests in flight; interrupt again to end at once")
+        }
       }
     } catch {
       throw BatchOutcome.failure(error, file, during: work)
