@@ -204,7 +204,7 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     switch code {
     case ENOENT where action == "write" && !FilePath.isFolder(FilePath.folder(of: path)):
       "its folder does not exist"
-    case ENXIO where action == "write": "no program reads it"
+    case ENXIO where action == "write" && FilePath.isPipe(path): "no program reads it"
     default: String(cString: strerror(code))
     }
   }

@@ -182,6 +182,16 @@ final class FileTests {
     #expect(FilePath.behindLink(lost) == lost)
   }
 
+  @Test("a pipe without a reader is named, and no other file that has none")
+  func withoutReader() throws {
+    let pipe = folder + "/pipe"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    #expect(SystemError("write", path: pipe, code: ENXIO).reason == "no program reads it")
+    #expect(
+      SystemError("write", path: "/dev/null", code: ENXIO).reason
+        == String(cString: strerror(ENXIO)))
+  }
+
   @Test("a reader asks whether it is over before each read, also if there is something to read")
   func readingUntilOver() throws {
     let pipe = try Descriptor.pipe()
