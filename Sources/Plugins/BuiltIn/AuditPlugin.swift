@@ -30,7 +30,7 @@ public struct AuditPlugin: Plugin {
       + "written, the operation is not sent at all. A query whose line cannot be written fails after it was answered.",
     subscriptions:
       "Writes one line: `done` for the first event without errors, or `failed` when the subscription ends before one. "
-      + "A log that cannot be written prevents the subscription from being sent.",
+      + "A log that cannot be opened prevents the subscription from being sent.",
     moreExamples: ["audit: { values: [correlation_id] }"])
 
   @Option("File that lines are appended to; standard error by default") var file: WrittenPath?

@@ -10,7 +10,7 @@ extension BatchCommand {
       abstract: "List the reasons for which tasks of a run failed.",
       discussion: """
         One row for each reason, with the number of tasks, the operation, the key of the first task \
-        (the row's number without `key`) and the time of the last one. Messages that differ only in \
+        (its line or number without `key`) and the time of the last one. Messages that differ only in \
         the key, in quoted text or in numbers are one reason; the message is that of the first task.
 
         Mutations whose outcome is unknown are listed with all their keys: look on the server whether it \
