@@ -245,7 +245,7 @@ struct OutputCheck: Sendable {
       let isState = output.path == manifest.stateFile
       let isOwn =
         if isState {
-          // Only merges and runs without shards save it.
+          // Shards only read it.
           ledger.isOfShard || ledger.knows(output.path) || isStateFile(output.path)
         } else if output.path.hasSuffix(".part") {
           ledger.owns(output.path) || ledger.knows(String(output.path.dropLast(5)))
