@@ -41,6 +41,9 @@ package final class FileLock: Sendable {
   /// Releases the lock.
   package func release() { _ = flock(descriptor, LOCK_UN) }
 
+  /// The pause between tries to acquire a lock that another process has for a moment.
+  package static let interval = Duration.milliseconds(20)
+
   /// Waits for the lock without a time limit.
   ///
   /// - Parameter pause: Called before each further try; an error that it throws ends the wait.

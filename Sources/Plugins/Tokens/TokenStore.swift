@@ -66,16 +66,13 @@ struct FileTokenStore: TokenSlot {
   /// - Parameter path: The path of the file, or of a symbolic link to it, which remains.
   init(path: String) { self.path = FilePath.behindLink(path) }
 
-  /// The interval between tries to acquire the lock.
-  static let lockInterval = Duration.milliseconds(20)
-
   func whileLocked<Value: Sendable>(
     _ clock: ServiceClock, _ work: @Sendable () async throws -> Value
   ) async throws -> Value {
     let lockPath = path + ".lock"
     try PrivateFile.makeFolder(of: lockPath)
     let lock = try FileLock(lockPath)
-    try await lock.lock { try await clock.sleep(for: Self.lockInterval) }
+    try await lock.lock { try await clock.sleep(for: FileLock.interval) }
     defer { lock.release() }
     return try await work()
   }

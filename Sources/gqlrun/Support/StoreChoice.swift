@@ -177,7 +177,7 @@ struct TrustStore {
   private func change(_ changed: ([Item]) -> [Item]) async throws -> [Item] {
     try PrivateFile.makeFolder(of: path)
     let lock = try FileLock(FilePath.behindLink(path) + ".lock")
-    try await lock.lock { try await Task.sleep(for: .milliseconds(20)) }
+    try await lock.lock { try await Task.sleep(for: FileLock.interval) }
     defer { lock.release() }
     let items = try items()
     try PrivateFile.write(Array(changed(items).map(\.line).joined().utf8), to: path)
