@@ -73,15 +73,23 @@ struct QueueLevelsTests {
     #expect(try bench.location.lines("out/friends.ndjson").count == 80)
   }
 
-  @Test("new rows that are enqueued have tasks of later operations, too, for what they capture")
-  func newRows() async throws {
-    let bench = try QueueBench()
-    let manifest = try Self.manifest(bench, 3)
+  /// A run whose three rows have failed, so that nothing is left for what needs them.
+  private static func failed(
+    _ bench: QueueBench
+  ) async throws -> (manifest: Manifest, queue: BatchQueue) {
+    let manifest = try manifest(bench, 3)
     let queue = try BatchQueue(manifest)
     _ = try queue.initialize()
     _ = try queue.enqueue()
-    try await bench.work(manifest, transport: Self.transport(RequestNames(), fails: true))
+    try await bench.work(manifest, transport: transport(RequestNames(), fails: true))
     #expect(try queue.status().counts == ["failed": 3, "skipped": 1])
+    return (manifest, queue)
+  }
+
+  @Test("new rows that are enqueued have tasks of later operations, too, for what they capture")
+  func newRows() async throws {
+    let bench = try QueueBench()
+    let (manifest, queue) = try await Self.failed(bench)
     // Nothing is new, so that the skipped task stays.
     let again = try queue.enqueue()
     #expect(again.added == 0 && again.known == 3 && again.waiting == 0)
@@ -106,12 +114,7 @@ struct QueueLevelsTests {
   @Test("new rows have tasks of later operations, too, if the call that added them was interrupted")
   func interrupted() async throws {
     let bench = try QueueBench()
-    let manifest = try Self.manifest(bench, 3)
-    let queue = try BatchQueue(manifest)
-    _ = try queue.initialize()
-    _ = try queue.enqueue()
-    try await bench.work(manifest, transport: Self.transport(RequestNames(), fails: true))
-    #expect(try queue.status().counts == ["failed": 3, "skipped": 1])
+    let (manifest, queue) = try await Self.failed(bench)
     // The call ends after it has added the new rows.
     try bench.location.write(Bench.ids(5), to: "ids.csv")
     try bench.connection.run("UPDATE gq_run SET added = '{users}'")

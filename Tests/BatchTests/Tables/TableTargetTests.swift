@@ -307,13 +307,14 @@ struct TableTargetTests {
     #expect(try manifest.sinceValues() == ["a": "late", "b": "early"])
   }
 
+  private static let teams = """
+    type Query { customers(since: String, team: Int): [Customer!]! }
+    type Customer { id: ID! name: String }
+    """
+
   @Test("what another document or another variable selects does not start from the value")
   func sinceOfOthers() async throws {
-    try location.write(
-      """
-      type Query { customers(since: String, team: Int): [Customer!]! }
-      type Customer { id: ID! name: String }
-      """, to: "schema.graphql")
+    try location.write(Self.teams, to: "schema.graphql")
     let asked = Locked<[String?]>([])
     func run(_ fields: String, team: Int) async throws {
       let manifest = try Bench.load(
@@ -463,11 +464,7 @@ struct TableTargetTests {
 
   @Test("all shards start from the value of the merged tables, so that each task is in one of them")
   func sinceOfShards() async throws {
-    try location.write(
-      """
-      type Query { customers(since: String, team: Int): [Customer!]! }
-      type Customer { id: ID! name: String }
-      """, to: "schema.graphql")
+    try location.write(Self.teams, to: "schema.graphql")
     let manifest = try Bench.load(
       """
       version: 1
