@@ -111,6 +111,7 @@ struct ProgramTelemetry: Sendable {
       registry: export.registry,
       tracer: settings.traces.map { _ in ProgramTracer(settings.sampler, queue: export.queue) },
       reportsDocuments: settings.reportsDocuments)
+    let spanTask = export.spanTask()
     let outcome: Result<Void, any Error>
     do {
       try await export.run {
@@ -124,7 +125,7 @@ struct ProgramTelemetry: Sendable {
     } catch {
       outcome = .failure(error)
     }
-    await export.finish()
+    await export.finish(spanTask)
     await own?.shutdown()
     try outcome.get()
   }

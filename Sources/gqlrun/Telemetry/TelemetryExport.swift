@@ -64,7 +64,13 @@ struct TelemetryExport: Sendable {
     UInt64(max(0, services.secondsSince1970()) * 1e9)
   }
 
-  /// Runs `body`, and exports meanwhile.
+  /// Exports spans each time that there is a reason, until ``finish(_:)``.
+  ///
+  /// - Returns: The task, which the end of the command does not cancel: a collector may have the spans of a request
+  ///   that is cancelled, and would receive them twice.
+  func spanTask() -> Task<Void, Never> { Task { for await _ in signals { await exportSpans() } } }
+
+  /// Runs `body`, and exports metrics meanwhile.
   ///
   /// - Parameter onServing: Called with the URL of the metrics, if they are served.
   /// - Throws: The error of `body`; ``Failure`` if the metrics of an option cannot be served.
@@ -72,7 +78,6 @@ struct TelemetryExport: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       defer { group.cancelAll() }
       if settings.traces != nil {
-        group.addTask { for await _ in signals { await exportSpans() } }
         group.addTask { await every(settings.spanDelay) { signal.yield() } }
       }
       if settings.metrics != nil {
@@ -107,11 +112,19 @@ struct TelemetryExport: Sendable {
   }
 
   /// Exports what is left, for at most ``maxFlush``, and reports what was lost.
-  func finish() async {
+  ///
+  /// - Parameter spanTask: The task that exports spans.
+  func finish(_ spanTask: Task<Void, Never>) async {
+    signal.finish()
     await writeFile()
     let isComplete = await withTaskGroup(of: Bool.self) { group in
       group.addTask {
         async let metrics: Void = exportMetrics()
+        await withTaskCancellationHandler {
+          await spanTask.value
+        } onCancel: {
+          spanTask.cancel()
+        }
         await exportSpans()
         await metrics
         return true
@@ -195,7 +208,7 @@ struct TelemetryExport: Sendable {
   private func warn(
     _ signal: String, to target: TelemetrySettings.Target, _ reason: String
   ) {
-    // The end of the command ends a request, which is sent again; the last one reports its own time limit.
+    // The end of the command ends a request for metrics, and the time limit of the last export is reported by itself.
     if Task.isCancelled { return }
     warnings.first("cannot export \(signal) to \(target.url.shownURL): \(reason)")
   }

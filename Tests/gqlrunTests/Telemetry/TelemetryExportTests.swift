@@ -17,6 +17,8 @@ private final class Collector: HTTPTransport {
     case refused
     /// No answer until the request is cancelled.
     case never
+    /// Accepted when there is a request with metrics, the first of which is sent at the end of the command.
+    case acceptedAtEnd
   }
 
   private let answers: Locked<[Answer]>
@@ -52,6 +54,13 @@ private final class Collector: HTTPTransport {
       defer { continuation.finish() }
       for await _ in stream {}
       throw CancellationError()
+    case .acceptedAtEnd:
+      while !requests.contains(where: { $0.head.path == "/v1/metrics" }) {
+        try Task.checkCancellation()
+        await Task.yield()
+      }
+      return HTTPResponseMessage(
+        head: HTTPResponse(status: .ok), body: HTTPBody([Array("{}".utf8)]))
     }
   }
 }
@@ -131,6 +140,21 @@ struct TelemetryExportTests {
       while collector.spans.count < 2 { await Task.yield() }
     }
     #expect(collector.spans == [["span 0", "span 1"], ["span 0"], ["gqlrun run"]])
+  }
+
+  @Test("a request that the end of the command meets is waited for, and its spans are sent once")
+  func requestAtEnd() async throws {
+    var bench = Bench()
+    bench.variables["OTEL_BSP_MAX_EXPORT_BATCH_SIZE"] = "2"
+    bench.variables["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"] = "http://127.0.0.1:4318/v1/metrics"
+    let collector = Collector(.acceptedAtEnd, .status(200))
+    try await bench.run(collector) { telemetry in
+      telemetry?.registry?.set("gqlrun.batch.requests.active", 1)
+      bench.end(2, telemetry)
+      while collector.spans.isEmpty { await Task.yield() }
+    }
+    #expect(collector.spans == [["span 0", "span 1"], ["gqlrun run"]])
+    #expect(bench.warnings.all == [])
   }
 
   @Test("spans beyond the queue are dropped, and their number is a warning at the end")
