@@ -67,7 +67,7 @@ final class OperationReader: Sendable {
   /// - Throws: ``OperationNotBegun``, ``OperationAnswered``, or the error of the connection.
   func begin(_ request: HTTPRequestMessage) async throws {
     connection.begin(operation, request)
-    while try !operation.hasBegun() { await wait { $0.isBegun } }
+    while try !operation.hasBegun() { await wait(for: .begin) }
   }
 
   /// The next result, or `nil` at the end.
@@ -76,7 +76,7 @@ final class OperationReader: Sendable {
       switch try take() {
       case .result(let result, _): return result
       case .end: return nil
-      case .nothing: await wait { !$0.results.isEmpty }
+      case .nothing: await wait(for: .result)
       }
     }
   }
@@ -93,23 +93,23 @@ final class OperationReader: Sendable {
     return found
   }
 
-  private func wait(until isMet: @Sendable (SharedOperation.State) -> Bool) async {
-    connection.flow.noteWaiting(1)
+  private func wait(for event: SharedOperation.Event) async {
+    operation.flow.noteWaiting(1)
     // It may need what is not read because of other operations.
     resume()
     await withTaskCancellationHandler {
-      await operation.wait(until: isMet)
+      await withCheckedContinuation { operation.resume($0, at: event) }
     } onCancel: {
       abandon()
     }
-    connection.flow.noteWaiting(-1)
+    operation.flow.noteWaiting(-1)
   }
 
   private func abandon() {
     if operation.abandon() { connection.end(operation) } else { resume() }
   }
 
-  private func resume() { if connection.flow.isPaused { connection.resume() } }
+  private func resume() { if operation.flow.isPaused { connection.resume() } }
 }
 
 /// The unread results of all operations on a connection, and the readers that wait: whether the connection is read.

@@ -15,13 +15,16 @@ final class SharedOperation: Sendable {
     case end
   }
 
-  struct State {
-    fileprivate var id: Int?
-    fileprivate(set) var isBegun = false
-    fileprivate(set) var results = UnreadResults()
-    fileprivate var end: Result<Void, any Error>?
-    fileprivate var isFull = false
-    fileprivate var reader: CheckedContinuation<Void, Never>?
+  /// What a reader waits for.
+  enum Event { case begin, result }
+
+  private struct State {
+    var id: Int?
+    var isBegun = false
+    var results = UnreadResults()
+    var end: Result<Void, any Error>?
+    var isFull = false
+    var reader: CheckedContinuation<Void, Never>?
   }
 
   /// The number of unread results at which the connection stops reading, and at which it reads again.
@@ -29,7 +32,7 @@ final class SharedOperation: Sendable {
   private static let fewResults = 16
 
   let isSubscription: Bool
-  private let flow: ConnectionFlow
+  let flow: ConnectionFlow
   private let state = Locked(State())
 
   /// - Parameter flow: Counts the unread results of the connection.
@@ -115,16 +118,17 @@ extension SharedOperation {
     }
   }
 
-  /// Suspends until a condition is met or the operation has ended.
-  func wait(until isMet: @Sendable (State) -> Bool) async {
-    await withCheckedContinuation { continuation in
-      let isReady = state.withLock { state in
-        guard state.end == nil, !isMet(state) else { return true }
-        state.reader = continuation
-        return false
-      }
-      if isReady { continuation.resume() }
+  /// Resumes a reader at an event, or at the end of the operation.
+  ///
+  /// Neither an asynchronous function nor one with a closure: the frames of a waiting subscription would need a fourth block.
+  func resume(_ reader: CheckedContinuation<Void, Never>, at event: Event) {
+    let isReady = state.withLock { state in
+      let hasHappened = event == .begin ? state.isBegun : !state.results.isEmpty
+      guard state.end == nil, !hasHappened else { return true }
+      state.reader = reader
+      return false
     }
+    if isReady { reader.resume() }
   }
 
   /// Drops the results, because they are not read any more. Returns whether the operation has not ended.
