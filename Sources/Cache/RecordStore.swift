@@ -238,16 +238,11 @@ package struct RecordBatch: Sendable {
   var deltas: [RecordDelta] = []
   /// The types and fields of the response, or of its parts; only in its last batch.
   var types: [ResponseTypes] = []
+}
 
+extension RecordBatch {
   /// Records with final nulls, with the receive time of the first one.
   package init(_ table: RecordTable) {
-    self.init(table, received: table.firstReceived, nullsAreFacts: true, tentative: [])
-  }
-
-  init(_ table: RecordTable, received: UInt32, nullsAreFacts: Bool, tentative: [[UInt8]]) {
-    self.table = table
-    self.received = received
-    self.nullsAreFacts = nullsAreFacts
-    self.tentative = tentative
+    self.init(table: table, received: table.firstReceived, nullsAreFacts: true, tentative: [])
   }
 }

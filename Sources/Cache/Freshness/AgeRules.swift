@@ -102,19 +102,14 @@ public struct Staleness: Sendable, Hashable, CustomStringConvertible {
 
 /// The limits of the fields of object plans, computed once per plan and type.
 struct AgeLimits {
-  private struct Entry {
+  struct Entry {
     var typename: [UInt8]
     var limits: [Int?]
   }
 
   let options: ReadOptions
-  private let facts: TypeFacts?
-  private var entries: [Int32: [Entry]] = [:]
-
-  init(_ options: ReadOptions, facts: TypeFacts?) {
-    self.options = options
-    self.facts = facts
-  }
+  let facts: TypeFacts?
+  private(set) var entries: [Int32: [Entry]] = [:]
 
   /// The limit of the field with `index` in `object`, for objects of type `typename`.
   mutating func limit(of index: Int, in object: ObjectPlan, numbered plan: Int32, typename: Bytes)

@@ -28,7 +28,7 @@ package enum HousekeepingTask: Sendable {
   }
 
   func run(on records: some HousekeepingRecords, _ log: RemovalLog) throws {
-    let housekeeping = Housekeeping(records, log)
+    let housekeeping = Housekeeping(records: records, log: log)
     switch self {
     case .remove(let selection): try housekeeping.remove(selection)
     case .collectGarbage(let date, let prefixes):
@@ -87,18 +87,13 @@ enum RecordChange {
 /// It reads the records in sequence. Each change leaves records that are read correctly, with misses for what was removed,
 /// so that a store may commit after any of them: errors are removed before their records, segments after their lists.
 struct Housekeeping<Records: HousekeepingRecords> {
-  private let records: Records
-  private let log: RemovalLog
+  let records: Records
+  let log: RemovalLog
 
   /// The maximum number of records that are requested by key at a time.
   private static var maxRequested: Int { 500 }
   /// The maximum number of keys that wait to be requested.
   private static var maxPending: Int { 100_000 }
-
-  init(_ records: Records, _ log: RemovalLog) {
-    self.records = records
-    self.log = log
-  }
 
   // MARK: Selected records
 

@@ -121,15 +121,10 @@ package actor MemoryStore: BufferedStore {
 struct MemorySource: RecordSource {
   let table: RecordTable
   /// The number of the read, by which records are marked as used; `nil` does not affect eviction.
-  let use: UInt32?
-  private var last = -1
+  var use: UInt32?
+  private(set) var last = -1
   var failure: CacheError? { nil }
   var hasErrors: Bool { table.errorCount > 0 }
-
-  init(table: RecordTable, use: UInt32? = nil) {
-    self.table = table
-    self.use = use
-  }
 
   mutating func text(key: Bytes, depth: Int) -> Bytes? {
     guard let index = table.find(key) else { return nil }

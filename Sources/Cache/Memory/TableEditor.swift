@@ -3,18 +3,12 @@
 struct TableEditor {
   private(set) var table: RecordTable
   /// The number of the transaction, to find the least recently used records.
-  let use: UInt32
+  var use: UInt32 = 0
   /// The seed of the hash that names list segments.
   let seed: UInt64
 
   /// The maximum number of records in a write whose changed fields are collected for watchers.
   private static let watchedRecords = StoreActivity.changeLimit / 10
-
-  init(table: RecordTable, use: UInt32 = 0, seed: UInt64) {
-    self.table = table
-    self.use = use
-    self.seed = seed
-  }
 
   /// Applies edits in sequence, then joins pages.
   ///
@@ -86,7 +80,7 @@ struct TableEditor {
     var warnings: [String] = []
     let records = StagedRecords(table: table, seed: seed, received: received)
     for paging in pages {
-      var join = PageJoin(paging.rules, access: records)
+      var join = PageJoin(rules: paging.rules, access: records)
       join.run(paging.keys)
       warnings += join.warnings
     }

@@ -104,7 +104,7 @@ struct Staging: ~Copyable {
     if nullsAreFacts { settleNulls() }
     findTentativeNulls()
     let batch = RecordBatch(
-      table, received: received, nullsAreFacts: nullsAreFacts,
+      table: table, received: received, nullsAreFacts: nullsAreFacts,
       tentative: tentative.map { table.key(at: $0).array })
     table = spare ?? RecordTable()
     spare = nil
@@ -128,7 +128,7 @@ struct Staging: ~Copyable {
     recent = nil
     stagedCount = 0
     if !unstoredRoots.isEmpty { unstoredRoots = RecordTable() }
-    return RecordBatch(full, received: received, nullsAreFacts: true, tentative: [])
+    return RecordBatch(table: full, received: received, nullsAreFacts: true, tentative: [])
   }
 
   /// Discards the staged records, and reuses their memory.

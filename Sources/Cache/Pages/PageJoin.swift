@@ -10,16 +10,11 @@ import GQLRunJSON
 /// support in the parser, in merging or in resolving nulls, several pages of one list in a response
 /// do not conflict, and they are joined with what is stored at that moment, inside the transaction.
 struct PageJoin {
-  private let rules: [PageRule]
-  private let access: any RecordAccess
+  let rules: [PageRule]
+  let access: any RecordAccess
   private(set) var warnings: [String] = []
   /// The quoted stored keys of the fields of the record, and of objects in it, that were joined.
-  private var joinedFields: Set<[UInt8]> = []
-
-  init(_ rules: [PageRule], access: any RecordAccess) {
-    self.rules = rules
-    self.access = access
-  }
+  private(set) var joinedFields: Set<[UInt8]> = []
 
   /// Joins the pages in the records of `keys`.
   mutating func run(_ keys: [[UInt8]]) {

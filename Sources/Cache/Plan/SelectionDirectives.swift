@@ -19,8 +19,6 @@ struct SelectionDirectives {
   let variables: JSONObject
   private(set) var deliveries: [DeferredDelivery] = []
 
-  init(variables: JSONObject) { self.variables = variables }
-
   /// https://spec.graphql.org/September2025/#sec--include
   func isIncluded(_ directives: [Directive]) throws(CacheError) -> Bool {
     for directive in directives {

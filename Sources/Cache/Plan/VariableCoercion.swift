@@ -14,12 +14,7 @@ struct VariableCoercion {
   let operation: OperationDefinition
   var schema: Schema?
   /// The paths of files, where the variables have null.
-  private var uploads: Set<String> = []
-
-  init(operation: OperationDefinition, schema: Schema?) {
-    self.operation = operation
-    self.schema = schema
-  }
+  private(set) var uploads: Set<String> = []
 
   /// The variables to send with files at the paths `uploads`, where they have null.
   func coerce(

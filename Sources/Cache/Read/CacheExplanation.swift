@@ -165,7 +165,7 @@ struct RecordExplainer<Source: RecordSource>: ~Copyable {
     table = PlanTable(plan)
     self.types = types
     table.learn(types)
-    limits = AgeLimits(options, facts: plan.facts)
+    limits = AgeLimits(options: options, facts: plan.facts)
   }
 
   mutating func explain() throws(CacheError) -> CacheExplanation {

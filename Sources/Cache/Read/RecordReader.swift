@@ -86,7 +86,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     keepsErrors = options.errors == .replay
     isTracking = options.tracking != .none
     dependencies = Dependencies(options.tracking)
-    limits = AgeLimits(options, facts: plan.facts)
+    limits = AgeLimits(options: options, facts: plan.facts)
   }
 
   /// Reads the whole operation.

@@ -10,16 +10,11 @@
 struct Merge: ~Copyable {
   /// Whether a null may be caused by an error: then the replaced value is kept, as
   /// `{"$null":value}`, until the response has ended.
-  let nullsAreTentative: Bool
+  var nullsAreTentative = false
   /// The access to segmented lists. Without it, ``needsSegments`` reports that it is required.
-  let access: (any SegmentAccess)?
+  var access: (any SegmentAccess)?
   private(set) var needsSegments = false
   private(set) var hasTentativeNulls = false
-
-  init(nullsAreTentative: Bool = false, access: (any SegmentAccess)? = nil) {
-    self.nullsAreTentative = nullsAreTentative
-    self.access = access
-  }
 
   /// The merge of two records or objects; `nil` if it does not differ from `old`.
   static func merged(_ old: [UInt8], _ new: Bytes, access: any SegmentAccess) -> [UInt8]? {

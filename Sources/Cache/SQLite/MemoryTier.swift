@@ -101,19 +101,12 @@ struct MemoryTierSource: RecordSource {
 
 /// A source of the records of a file, which remembers the records it reads.
 struct RememberingSource<Base: RecordSource>: RecordSource {
-  private var base: Base
-  private let records: RecordTable
-  private let limit: Int
-
-  /// - Parameters:
-  ///   - base: The source of the file.
-  ///   - records: The table that remembers the records.
-  ///   - limit: The maximum size of remembered records, in bytes.
-  init(_ base: Base, into records: RecordTable, limit: Int) {
-    self.base = base
-    self.records = records
-    self.limit = limit
-  }
+  /// The source of the file.
+  private(set) var base: Base
+  /// The table that remembers the records.
+  let records: RecordTable
+  /// The maximum size of remembered records, in bytes.
+  let limit: Int
 
   var failure: CacheError? { base.failure }
 

@@ -287,7 +287,7 @@ extension SQLiteStore {
         let (edits, version) = try Self.snapshot(db, activity: activity) { ($0, tier.version) }
         let records = RecordTable()
         let source = RememberingSource(
-          SQLiteSource(db, damage), into: records, limit: tier.maxSize / 2)
+          base: SQLiteSource(db, damage), records: records, limit: tier.maxSize / 2)
         let answer = try answer(operation, from: source, db, under: edits, options: options)
         activity.changing { tier.promote(records, version: version) }
         return answer

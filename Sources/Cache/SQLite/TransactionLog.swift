@@ -110,7 +110,7 @@ struct TransactionLog {
     }
     settling.finish()
     for paging in pages {
-      var join = PageJoin(paging.rules, access: records)
+      var join = PageJoin(rules: paging.rules, access: records)
       join.run(paging.keys)
       counts.warnings += join.warnings
       for key in paging.keys { entries[key]?.isRewritten = true }

@@ -15,24 +15,17 @@ public struct StoreWatch: AsyncSequence, Sendable {
   /// What a read of the operation finds.
   public typealias Element = CacheReadResult
 
-  private let store: CacheStore
-  private let operation: PreparedOperation
-
-  init(store: CacheStore, operation: PreparedOperation) {
-    self.store = store
-    self.operation = operation
-  }
+  let store: CacheStore
+  let operation: PreparedOperation
 
   /// Creates an iterator, which watches the store until it is released.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(WatchedOperation(store: store, operation: operation))
+    Iterator(watched: WatchedOperation(store: store, operation: operation))
   }
 
   /// Reads a result whenever it has changed.
   public struct Iterator: AsyncIteratorProtocol {
     let watched: WatchedOperation
-
-    init(_ watched: WatchedOperation) { self.watched = watched }
 
     /// Waits for the next result that differs from the previous one; `nil` if the task was
     /// cancelled.
