@@ -9,22 +9,17 @@ import GQLRunSupport
 struct Lexer {
   let bytes: [UInt8]
   /// The edition whose escape sequences are accepted.
-  private let edition: Edition
+  private(set) var edition = Edition.newest
   /// The value of the latest string or block string token.
   var text = ""
 
   var position = 0
   /// The number of bytes examined, including those examined again; for tests of the cost.
   var examined = 0
-  private var line = 1
-  private var lineStart = 0
+  private(set) var line = 1
+  private(set) var lineStart = 0
   /// The UTF-8 continuation bytes since `lineStart`, which columns do not count.
-  private var continuations = 0
-
-  init(bytes: [UInt8], edition: Edition = .newest) {
-    self.bytes = bytes
-    self.edition = edition
-  }
+  private(set) var continuations = 0
 
   /// The next token; at the end of the text, `endOfFile` on every call.
   mutating func next() throws(GraphQLSyntaxError) -> Token {

@@ -11,8 +11,6 @@ struct Printer {
   /// Whether the current item is the first of its block.
   private var isFirst = true
 
-  private init(schema: Schema?) { self.schema = schema }
-
   /// Returns what `body` writes.
   static func print(_ schema: Schema? = nil, _ body: (inout Printer) -> Void) -> String {
     var printer = Printer(schema: schema)

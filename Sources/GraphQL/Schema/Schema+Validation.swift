@@ -444,11 +444,7 @@ extension SchemaType {
 private struct DefaultValueChecker {
   let schema: Schema
   /// Whether a field of an input object has a valid default value.
-  private var validity: [String: Bool] = [:]
-
-  init(schema: Schema) {
-    self.schema = schema
-  }
+  var validity: [String: Bool] = [:]
 
   mutating func isAllowed(_ value: Value, type: TypeReference, depth: Int = 0) -> Bool {
     guard depth < 64 else { return true }

@@ -208,12 +208,8 @@ extension Schema {
 private struct DefaultFiller {
   let schema: Schema
   /// A limit, because default values can contain each other or double with every level.
-  private var remaining = 10_000
-  private var depth = 0
-
-  init(schema: Schema) {
-    self.schema = schema
-  }
+  var remaining = 10_000
+  var depth = 0
 
   /// Returns `nil` if the value becomes too large.
   mutating func filled(_ value: Value, _ type: TypeReference) -> Value? {

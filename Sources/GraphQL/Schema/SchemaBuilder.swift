@@ -32,7 +32,7 @@ extension Schema {
     unchecked document: Document, edition: Edition = .newest,
     ignoring ignored: Set<ValidationRule> = []
   ) throws(SchemaError) {
-    var builder = SchemaBuilder(document)
+    var builder = SchemaBuilder(document: document)
     builder.build()
     try builder.checkDocument(edition: edition, ignoring: ignored)
     self = builder.schema()
@@ -42,23 +42,19 @@ extension Schema {
 /// Collects definitions by name and merges their extensions. The first of several definitions is
 /// used.
 struct SchemaBuilder {
-  private let document: Document
-  private var warnings: [SchemaError.Issue] = []
+  let document: Document
+  private(set) var warnings: [SchemaError.Issue] = []
 
   /// The definition and extensions of each type, in source order.
   private(set) var parts: [String: [TypeSystemDefinition]] = [:]
   private(set) var typeNames: [String] = []
   private(set) var types: [String: SchemaType] = [:]
   private(set) var directives: [String: DirectiveDefinition] = [:]
-  private var directiveNames: [String] = []
-  private var directiveExtensions: [DirectiveDefinition] = []
+  private(set) var directiveNames: [String] = []
+  private(set) var directiveExtensions: [DirectiveDefinition] = []
   private(set) var schemaParts: [SchemaDefinition] = []
   /// Introspection refers to the other standard scalars.
   var unreferencedScalars: Set<String> = ["Int", "Float", "ID"]
-
-  init(_ document: Document) {
-    self.document = document
-  }
 
   mutating func build() {
     collect()

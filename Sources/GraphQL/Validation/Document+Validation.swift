@@ -49,7 +49,7 @@ extension Document {
     let context = ValidationContext(
       schema, document: self, options: options, isTypeSystem: isTypeSystem)
     let visitors = options.rules.compactMap { $0.visitor(for: context) } + own
-    DocumentWalker(context, visitors).walkDocument()
+    DocumentWalker(context: context, visitors: visitors).walkDocument()
     return context.errors
   }
 }

@@ -1,13 +1,8 @@
 /// Traverses a document in source order, keeps `context.types` up to date, and calls every rule for
 /// every node.
 struct DocumentWalker {
-  private let context: ValidationContext
-  private let visitors: [any RuleVisitor]
-
-  init(_ context: ValidationContext, _ visitors: [any RuleVisitor]) {
-    self.context = context
-    self.visitors = visitors
-  }
+  let context: ValidationContext
+  let visitors: [any RuleVisitor]
 
   func walkDocument() {
     for visitor in visitors { visitor.enter(document: context.document, context) }

@@ -216,7 +216,8 @@ package final class ValidationContext {
     let outer = types
     types = TypeInfo()
     let collector = VariableUsageCollector(index)
-    DocumentWalker(self, [collector]).walkForUsages(document.definitions[index])
+    DocumentWalker(context: self, visitors: [collector])
+      .walkForUsages(document.definitions[index])
     types = outer
     usages[index] = collector.usages
     return collector.usages

@@ -158,7 +158,7 @@ import Testing
       // A hundred at a time: they do not refer to each other.
       let all = (0..<100).map { _ in randomInputs(&random) }
       let texts = all.enumerated().map { source($1, prefix: "S\($0)x") }
-      var builder = SchemaBuilder(try Document(parsing: texts.joined(separator: "\n")))
+      var builder = SchemaBuilder(document: try Document(parsing: texts.joined(separator: "\n")))
       builder.build()
       let schema = builder.schema()
       let finite = FiniteInputs(schema)
@@ -198,7 +198,7 @@ import Testing
                   location: location)
               ], location: location)))
       }
-      var builder = SchemaBuilder(Document(definitions: definitions))
+      var builder = SchemaBuilder(document: Document(definitions: definitions))
       builder.build()
       return builder.schema()
     }
@@ -216,7 +216,7 @@ import Testing
   @Test func `cycles of which each is long are reported up to a limit`() throws {
     let count = 20_000
     let types = (0..<count).map { "input I\($0) { n: I\(($0 + 1) % count)! b: I0! }" }
-    var builder = SchemaBuilder(try Document(parsing: types.joined(separator: " ")))
+    var builder = SchemaBuilder(document: try Document(parsing: types.joined(separator: " ")))
     builder.build()
     var validator = SchemaValidator(schema: builder.schema())
     validator.checkFiniteInputs()
