@@ -34,58 +34,32 @@ public enum TypeSystemDefinition: Sendable, Hashable {
   }
 
   /// The description; `nil` if there is none.
-  public var description: StringValue? {
-    switch self {
-    case .schema(let definition): definition.description
-    case .scalar(let definition): definition.description
-    case .object(let definition): definition.description
-    case .interface(let definition): definition.description
-    case .union(let definition): definition.description
-    case .enumeration(let definition): definition.description
-    case .inputObject(let definition): definition.description
-    case .directive(let definition): definition.description
-    }
-  }
+  public var description: StringValue? { shared.description }
 
   /// The directives applied to the definition, in source order.
-  public var directives: [Directive] {
-    switch self {
-    case .schema(let definition): definition.directives
-    case .scalar(let definition): definition.directives
-    case .object(let definition): definition.directives
-    case .interface(let definition): definition.directives
-    case .union(let definition): definition.directives
-    case .enumeration(let definition): definition.directives
-    case .inputObject(let definition): definition.directives
-    case .directive(let definition): definition.directives
-    }
-  }
+  public var directives: [Directive] { shared.directives }
 
   /// Whether it is an extension (`extend …`).
-  public var isExtension: Bool {
-    switch self {
-    case .schema(let definition): definition.isExtension
-    case .scalar(let definition): definition.isExtension
-    case .object(let definition): definition.isExtension
-    case .interface(let definition): definition.isExtension
-    case .union(let definition): definition.isExtension
-    case .enumeration(let definition): definition.isExtension
-    case .inputObject(let definition): definition.isExtension
-    case .directive(let definition): definition.isExtension
-    }
-  }
+  public var isExtension: Bool { shared.isExtension }
 
   /// The source location of its first token: the description, if it has one.
-  public var location: SourceLocation {
+  public var location: SourceLocation { shared.location }
+
+  private typealias Shared = (
+    description: StringValue?, directives: [Directive], isExtension: Bool, location: SourceLocation
+  )
+
+  /// What the definitions of all kinds have.
+  private var shared: Shared {
     switch self {
-    case .schema(let definition): definition.location
-    case .scalar(let definition): definition.location
-    case .object(let definition): definition.location
-    case .interface(let definition): definition.location
-    case .union(let definition): definition.location
-    case .enumeration(let definition): definition.location
-    case .inputObject(let definition): definition.location
-    case .directive(let definition): definition.location
+    case .schema(let one): (one.description, one.directives, one.isExtension, one.location)
+    case .scalar(let one): (one.description, one.directives, one.isExtension, one.location)
+    case .object(let one): (one.description, one.directives, one.isExtension, one.location)
+    case .interface(let one): (one.description, one.directives, one.isExtension, one.location)
+    case .union(let one): (one.description, one.directives, one.isExtension, one.location)
+    case .enumeration(let one): (one.description, one.directives, one.isExtension, one.location)
+    case .inputObject(let one): (one.description, one.directives, one.isExtension, one.location)
+    case .directive(let one): (one.description, one.directives, one.isExtension, one.location)
     }
   }
 }
