@@ -95,11 +95,6 @@ package struct JSONUnescaper {
   private var isASCII = true
   private var isUTF8 = true
 
-  private init(_ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer) {
-    self.input = input
-    self.output = output
-  }
-
   /// The string with the given text between its quotation marks. Bytes that are not UTF-8 become U+FFFD.
   ///
   /// The characters are checked while they are copied: a string that is created from them is not checked again.
@@ -109,7 +104,7 @@ package struct JSONUnescaper {
       return String(copying: UTF8Span(unchecked: characters, isKnownASCII: true))
     }
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: content.count) { buffer in
-      var unescaper = Self(content, UnsafeMutableRawBufferPointer(buffer))
+      var unescaper = Self(input: content, output: UnsafeMutableRawBufferPointer(buffer))
       unescaper.run(checksUTF8: true)
       let characters = UnsafeBufferPointer(rebasing: buffer[..<unescaper.count])
       guard unescaper.isUTF8 else { return String(decoding: characters, as: UTF8.self) }
@@ -129,7 +124,7 @@ package struct JSONUnescaper {
   package static func unescape(
     _ content: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) -> Int {
-    var unescaper = Self(content, output)
+    var unescaper = Self(input: content, output: output)
     unescaper.run(checksUTF8: false)
     return unescaper.count
   }

@@ -156,8 +156,6 @@ private struct Tokenizer {
 
   private static let none = UInt32.max
 
-  private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
   static func tokens(of bytes: UnsafeRawBufferPointer) throws(JSONError) -> [JSONIndex.Token] {
     var tokenizer = Tokenizer(bytes: bytes)
     var tokens: [JSONIndex.Token] = []

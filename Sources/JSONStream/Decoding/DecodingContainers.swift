@@ -41,7 +41,8 @@ struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { memberOrNull(key) }
 
   private func memberOrNull(_ key: some CodingKey) -> ValueDecoder {
-    ValueDecoder(decoder.session, members[key.stringValue], in: path, key: key)
+    ValueDecoder(
+      session: decoder.session, value: members[key.stringValue], parent: path, key: key)
   }
 
   private func member(_ key: Key) throws -> ValueDecoder {
@@ -52,7 +53,7 @@ struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
           codingPath: codingPath,
           debugDescription: "the object has no member \"\(key.stringValue)\""))
     }
-    return ValueDecoder(decoder.session, value, in: path, key: key)
+    return ValueDecoder(session: decoder.session, value: value, parent: path, key: key)
   }
 }
 
@@ -181,7 +182,7 @@ struct UnkeyedContainer: UnkeyedDecodingContainer {
           codingPath: codingPath + [key], debugDescription: "the array has only \(length) elements")
       )
     }
-    return ValueDecoder(decoder.session, next, in: path, key: key)
+    return ValueDecoder(session: decoder.session, value: next, parent: path, key: key)
   }
 
   private mutating func advance() {
@@ -245,27 +246,10 @@ struct ValueDecoder: Decoder {
   let session: DecodingSession
   /// The position of the value in the index; `nil` for an absent member, which is decoded as `null`.
   let value: Int?
-  private let parent: DecodingPath?
-  private let key: (any CodingKey)?
+  private(set) var parent: DecodingPath?
+  private(set) var key: (any CodingKey)?
   /// Whether the value is a dictionary, whose keys stay unchanged.
   private(set) var keepsKeys = false
-
-  init(_ session: DecodingSession) {
-    self.session = session
-    value = 0
-    parent = nil
-    key = nil
-  }
-
-  init(
-    _ session: DecodingSession, _ value: Int?, in parent: DecodingPath?,
-    key: any CodingKey
-  ) {
-    self.session = session
-    self.value = value
-    self.parent = parent
-    self.key = key
-  }
 
   var codingPath: [any CodingKey] { DecodingPath.keys(parent, key) }
   var userInfo: [CodingUserInfoKey: Any] { session.options.userInfo }

@@ -53,7 +53,7 @@ public struct JSONTextDecoder: Sendable {
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: "\(error)", underlyingError: error))
     }
-    return try ValueDecoder(DecodingSession(indexed, self)).decode(type)
+    return try ValueDecoder(session: DecodingSession(indexed, self), value: 0).decode(type)
   }
 }
 
