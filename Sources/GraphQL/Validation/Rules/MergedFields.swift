@@ -107,12 +107,7 @@ struct MergedFields {
   private mutating func conflict(in merged: Merged) -> Conflict? {
     let fields = collect(merged.selectionSets)
     steps -= fields.count
-    if fields.count == 1 {
-      if let inner = index.fields[fields[0]].selectionSet {
-        merge([inner], isShapeOnly: merged.isShapeOnly)
-      }
-      return nil
-    }
+    if fields.count == 1 { return conflict(amongst: fields, isShapeOnly: merged.isShapeOnly) }
     var groups: [String: [Int]] = [:]
     groups.reserveCapacity(fields.count)
     for field in fields { groups[index.fields[field].key, default: []].append(field) }
