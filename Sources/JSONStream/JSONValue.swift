@@ -228,8 +228,9 @@ extension JSONValue {
   public init(
     parsing bytes: [UInt8], options: ParsingOptions = ParsingOptions()
   ) throws(JSONError) {
-    let result = bytes.withUnsafeBytes { Self.result(of: $0, options) }
-    self = try result.get()
+    self = try bytes.withUnsafeBufferPointer { bytes throws(JSONError) in
+      try Self(parsing: UnsafeRawBufferPointer(bytes), options: options)
+    }
   }
 
   /// Parses a JSON text.
@@ -239,18 +240,12 @@ extension JSONValue {
     parsing text: String, options: ParsingOptions = ParsingOptions()
   ) throws(JSONError) {
     var text = text
-    let result = text.withUTF8 { Self.result(of: UnsafeRawBufferPointer($0), options) }
-    self = try result.get()
-  }
-
-  private static func result(
-    of bytes: UnsafeRawBufferPointer, _ options: ParsingOptions
-  ) -> Result<Self, JSONError> {
-    do throws(JSONError) {
-      return .success(try Self(parsing: bytes, options: options))
-    } catch {
-      return .failure(error)
+    let result = text.withUTF8 { bytes in
+      Result { () throws(JSONError) in
+        try Self(parsing: UnsafeRawBufferPointer(bytes), options: options)
+      }
     }
+    self = try result.get()
   }
 }
 
