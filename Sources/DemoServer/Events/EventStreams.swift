@@ -81,7 +81,7 @@ extension DemoResponder {
       heartbeat: configuration.heartbeat, sleep: configuration.sleep)
     return Response(events: format) { writer in
       defer { onEnd() }
-      var faults = EventFaults(misbehaviour)
+      var faults = EventFaults(misbehaviour: misbehaviour)
       try await faults.carryOut(on: channel)
       for try await step in steps {
         switch step {
@@ -108,7 +108,7 @@ extension DemoResponder {
     let misbehaviour = received.misbehaviour
     let body = ResponseBody { writer in
       var execution = execution
-      var faults = EventFaults(misbehaviour)
+      var faults = EventFaults(misbehaviour: misbehaviour)
       try await faults.carryOut(on: channel)
       while let chunk = execution.next() {
         try await writer.write(ByteBuffer(bytes: chunk.bytes))
@@ -164,21 +164,15 @@ struct EventFaults: Sendable {
     case stall
   }
 
-  private let cutAfter: Int?
-  private let stallAfter: Int?
-  private var events = 0
-
-  init(_ misbehaviour: Misbehaviour) {
-    cutAfter = misbehaviour.closeAfter
-    stallAfter = misbehaviour.stallAfter
-  }
+  let misbehaviour: Misbehaviour
+  private(set) var events = 0
 
   mutating func count() { events += 1 }
 
   /// The fault that follows the events so far; `nil` for none.
   var fault: Fault? {
-    if let cutAfter, events >= cutAfter { return .cut }
-    if let stallAfter, events >= stallAfter { return .stall }
+    if let count = misbehaviour.closeAfter, events >= count { return .cut }
+    if let count = misbehaviour.stallAfter, events >= count { return .stall }
     return nil
   }
 

@@ -12,19 +12,19 @@ struct Planner {
   static let maxFields = 20_000
   static let maxDepth = 200
 
-  private let schema: Schema
-  private let fragments: [String: FragmentDefinition]
-  private let coercion: InputCoercion
-  private var fieldCount = 0
-  private var known: [Key: PlannedObject] = [:]
+  let schema: Schema
+  let fragments: [String: FragmentDefinition]
+  let coercion: InputCoercion
+  private(set) var fieldCount = 0
+  private(set) var known: [Key: PlannedObject] = [:]
   /// Whether `@defer` and `@stream` have an effect.
-  private let isIncremental: Bool
-  private let onError: ErrorBehaviour
+  let isIncremental: Bool
+  let onError: ErrorBehaviour
   /// Whether a plan has deferred fragments or streamed lists.
   private(set) var hasParts = false
 
   /// Identical selections on the same type share a plan.
-  private struct Key: Hashable {
+  struct Key: Hashable {
     let type: String
     let selections: [Int]
     let delivered: [Int]
@@ -32,24 +32,13 @@ struct Planner {
   }
 
   /// The effect of `@defer` and `@stream`.
-  private enum Mode: Hashable {
+  enum Mode: Hashable {
     case none
     /// Not for the fields of this object, only for those of its objects and lists.
     case below
     case all
 
     var below: Self { self == .none ? .none : .all }
-  }
-
-  init(
-    schema: Schema, fragments: [String: FragmentDefinition], coercion: InputCoercion,
-    isIncremental: Bool = false, onError: ErrorBehaviour = .propagate
-  ) {
-    self.isIncremental = isIncremental
-    self.onError = onError
-    self.schema = schema
-    self.fragments = fragments
-    self.coercion = coercion
   }
 
   /// Creates the plan for the root of an operation.

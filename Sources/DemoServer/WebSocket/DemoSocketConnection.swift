@@ -235,9 +235,10 @@ final class DemoSocketConnection: Sendable {
     self.server = state
     self.configuration = configuration
     let session = DemoSocketSession(
-      handshake.subprotocol ?? .transport, maxOperations: configuration.maxOperations,
+      subprotocol: handshake.subprotocol ?? .transport, maxOperations: configuration.maxOperations,
       answersPings: !handshake.misbehaviour.noPong)
-    self.state = Locked(State(session: session, faults: EventFaults(handshake.misbehaviour)))
+    let faults = EventFaults(misbehaviour: handshake.misbehaviour)
+    self.state = Locked(State(session: session, faults: faults))
   }
 
   /// Serves the connection until it closes.

@@ -44,7 +44,7 @@ struct DemoSocketSession: Sendable {
     case close(Close)
   }
 
-  private enum State {
+  enum State {
     case new, initializing, ready
   }
 
@@ -52,16 +52,10 @@ struct DemoSocketSession: Sendable {
   static let maxIDBytes = 256
 
   let subprotocol: Subprotocol
-  private let maxOperations: Int
-  private let answersPings: Bool
-  private var state = State.new
+  let maxOperations: Int
+  let answersPings: Bool
+  private(set) var state = State.new
   private(set) var operations: Set<String> = []
-
-  init(_ subprotocol: Subprotocol, maxOperations: Int, answersPings: Bool = true) {
-    self.subprotocol = subprotocol
-    self.answersPings = answersPings
-    self.maxOperations = maxOperations
-  }
 
   /// Whether the client has sent its initialization.
   var isInitialized: Bool { state != .new }
