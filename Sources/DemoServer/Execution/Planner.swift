@@ -120,17 +120,18 @@ struct Planner {
     for possible in schema.possibleTypes(of: definition.type.namedType.value) {
       children.append(try plan(selectionSets, on: possible, depth: depth + 1, mode.below))
     }
-    let arguments: Result<Arguments, RequestError>
+    var arguments: Arguments = [:]
+    var refusal: RequestError?
     do throws(RequestError) {
-      arguments = .success(
-        try coercion.arguments(
-          field.arguments, for: definition.arguments, at: field.location))
+      arguments = try coercion.arguments(
+        field.arguments, for: definition.arguments, at: field.location)
+      refusal = behaviour.refusal(arguments)
     } catch {
-      arguments = .failure(error)
+      refusal = error
     }
     return PlannedField(
       responseKey: responseKey, coordinate: coordinate, locations: fields.map(\.location),
-      behaviour: behaviour, arguments: arguments,
+      behaviour: behaviour, arguments: arguments, refusal: refusal,
       type: OutputType(
         definition.type,
         innerFails: behaviour.mayFail || children.contains(where: \.escapes), onError: onError),
@@ -277,7 +278,7 @@ final class PlannedField: Sendable {
 
   init(
     responseKey: String, coordinate: String, locations: [SourceLocation],
-    behaviour: FieldBehaviour, arguments: Result<Arguments, RequestError>, type: OutputType,
+    behaviour: FieldBehaviour, arguments: Arguments, refusal: RequestError?, type: OutputType,
     children: [PlannedObject], stream: StreamPlan? = nil
   ) {
     self.stream = stream
@@ -285,18 +286,12 @@ final class PlannedField: Sendable {
     self.coordinate = coordinate
     self.locations = locations
     self.behaviour = behaviour
+    self.arguments = arguments
+    self.refusal = refusal
     self.children = children
     var key = JSONWriter()
     key.writeString(responseKey)
     keyBytes = key.bytes + [UInt8(ascii: ":")]
-    switch arguments {
-    case .success(let arguments):
-      self.arguments = arguments
-      refusal = behaviour.refusal(arguments)
-    case .failure(let error):
-      self.arguments = [:]
-      refusal = error
-    }
     self.type = type
     let fails = refusal != nil || behaviour.mayFail
     escapes = !type.absorbsErrors && (fails || type.contentFails)
