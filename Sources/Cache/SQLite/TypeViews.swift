@@ -230,14 +230,11 @@ enum SQLiteConcreteTypes {
     _ types: ConcreteTypes, for plan: OperationPlan, in db: Database, _ damage: DamageLog? = nil
   ) {
     for name in plan.openConditions where !types.contains(name) {
-      let isMet = (try? isMet(name, db)) ?? false
+      let sql = "SELECT 1 FROM meta WHERE name = ?"
+      let isMet = (try? db.integer(sql, with: [prefix + name])) != nil
       let isConcrete = isMet || (try? isTypeOfRecord(name, db: db, damage: damage)) ?? false
       if isConcrete { types.add([name]) }
     }
-  }
-
-  private static func isMet(_ name: String, _ db: Database) throws -> Bool {
-    try db.integer("SELECT 1 FROM meta WHERE name = ?", with: [prefix + name]) != nil
   }
 
   /// Whether the first record whose key begins with the name and a colon has the type.
