@@ -120,11 +120,8 @@ struct InspectSubjects {
     + "(x.pipeline.yaml)"
 
   private static func isLikely(_ name: String) -> Bool {
-    [".pipeline.yaml", ".batch.yaml"].contains { name.hasSuffix($0) } || isNamedDatabase(name)
-  }
-
-  private static func isNamedDatabase(_ name: String) -> Bool {
-    [".db", ".sqlite", ".sqlite3"].contains { name.hasSuffix($0) }
+    [".pipeline.yaml", ".batch.yaml"].contains { name.hasSuffix($0) }
+      || StoreChoice.namesDatabase(name)
   }
 
   private mutating func add(_ argument: String, endpoint: String?) throws {
@@ -164,7 +161,7 @@ struct InspectSubjects {
         .usage,
         "a URL is not a file to inspect; name the endpoint with --endpoint URL. Caches in PostgreSQL "
           + "databases are not shown")
-    } else if path != argument || Self.isNamedDatabase(path) {
+    } else if path != argument || StoreChoice.namesDatabase(path) {
       _ = try InputReader(path, "the cache", flags: O_NONBLOCK)
       throw Failure(
         .badInput, "\(path) is not a SQLite database (unchanged); name a cache or a journal")

@@ -37,8 +37,12 @@ enum StoreChoice: Sendable {
       text.contains("://")
       || ["memory:", "sqlite:", "postgres:", "postgresql:"].contains { text.hasPrefix($0) }
     guard !isURL, !text.hasSuffix("/") else { return false }
-    return text.contains("/") || [".db", ".sqlite", ".sqlite3"].contains { text.hasSuffix($0) }
-      || FileManager.default.fileExists(atPath: text)
+    return text.contains("/") || namesDatabase(text) || FileManager.default.fileExists(atPath: text)
+  }
+
+  /// Whether a file with this name is a SQLite database.
+  static func namesDatabase(_ name: String) -> Bool {
+    [".db", ".sqlite", ".sqlite3"].contains { name.hasSuffix($0) }
   }
 
   /// Opens the store.

@@ -36,16 +36,11 @@ extension CacheCommand {
       guard !file.isEmpty else { throw Failure(.usage, "the name of the file is empty") }
       try await storeOptions.openExisting().close { store in
         try check()
-        switch format ?? Self.format(of: file) {
+        switch format ?? (StoreChoice.namesDatabase(file.lowercased()) ? .sqlite : .ndjson) {
         case .ndjson: try await dump(store)
         case .sqlite: try await copy(store)
         }
       }
-    }
-
-    private static func format(of file: String) -> Format {
-      let ending = file.split(separator: ".").last.map { $0.lowercased() } ?? ""
-      return ["db", "sqlite", "sqlite3"].contains(ending) && file.contains(".") ? .sqlite : .ndjson
     }
 
     /// The files that may be replaced.

@@ -41,7 +41,7 @@ enum ExtractTarget: Equatable {
     guard !argument.isEmpty, argument != "-" else {
       throw refusal("there may be several tables, so standard output is none; write \(Self.forms)")
     }
-    if [".db", ".sqlite", ".sqlite3"].contains(where: argument.hasSuffix) {
+    if StoreChoice.namesDatabase(argument) {
       throw refusal("write --to sqlite:\(argument) for a SQLite file")
     }
     for form in ExtractCommand.Format.allCases
