@@ -38,8 +38,11 @@ actor EndpointProbe {
   /// The number of requests so far.
   private(set) var count = 0
   private var failures = 0
-  /// Why the server asks for a pause; `nil` if it does not.
-  private var pause: String?
+  /// The status with which the server has asked for a pause; `nil` if it has not.
+  private var pausingStatus: Int?
+  private var pause: String? {
+    pausingStatus.map { "the server limits requests: the status is \($0)" }
+  }
   nonisolated let endpoint: Endpoint
   private let maxRequests: Int
   private let transport: any HTTPTransport
@@ -95,20 +98,13 @@ actor EndpointProbe {
       let response = try await transport.send(request.message(to: endpoint), limits: limits)
       var answer = try await Self.answer(response)
       answer.hiding = hiding
-      guard answer.isLimited else { return .answer(answer) }
-      return .skipped(pausing(answer.status))
+      if answer.isLimited { pausingStatus = answer.status }
+      return pause.map { .skipped($0) } ?? .answer(answer)
     } catch let error as ChainError {
       // A refused TLS handshake or an endless body is an answer of a kind, but not a useful one.
       failures += 1
       return .failure(hiding.chainError(error))
     }
-  }
-
-  /// Notes that the server asks for a pause. Returns the reason for reports.
-  private func pausing(_ status: Int) -> String {
-    let reason = "the server limits requests: the status is \(status)"
-    pause = reason
-    return reason
   }
 
   /// Asks for a WebSocket connection; `nil` without an answer.
@@ -118,9 +114,8 @@ actor EndpointProbe {
       method: .get, scheme: endpoint.scheme, authority: endpoint.authority, path: endpoint.path,
       headerFields: endpoint.headers)
     let answer = try await WebSocketProbe.answer(to: head, offering: subprotocols, limits: limits)
-    guard let limit = answer, limit.isLimited else { return answer }
-    _ = pausing(limit.status)
-    return nil
+    if let answer, answer.isLimited { pausingStatus = answer.status }
+    return pause == nil ? answer : nil
   }
 
   private static func answer(_ response: HTTPResponseMessage) async throws -> ProbeAnswer {
