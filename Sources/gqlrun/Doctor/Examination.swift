@@ -80,9 +80,8 @@ struct Examination: Sendable {
     try await incremental()
     try await subscriptions()
     try await webSocket()
-    note(.compression, outcome: largest) { $0.fields[.contentEncoding] }
-    if verdict(of: .compression) == .no {
-      findings[findings.count - 1].detail = "the largest answer was not compressed"
+    note(.compression, outcome: largest, absent: "the largest answer was not compressed") {
+      $0.fields[.contentEncoding]
     }
     note(.http2, verdict: first.version == "HTTP/2" ? .yes : .no, detail: first.version)
     try await depth()
@@ -97,15 +96,17 @@ struct Examination: Sendable {
   }
 
   /// Notes a feature by an answer: present, absent, or unknown without an answer.
+  ///
+  /// - Parameter absent: The detail of an absent feature; that of the answer by default.
   private mutating func note(
-    _ feature: DoctorFinding.Feature, outcome: EndpointProbe.Outcome,
+    _ feature: DoctorFinding.Feature, outcome: EndpointProbe.Outcome, absent: String? = nil,
     present: (ProbeAnswer) -> String?
   ) {
     guard let answer = outcome.answer else {
       return note(feature, verdict: .unknown, detail: outcome.problem)
     }
     if let detail = present(answer) { return note(feature, verdict: .yes, detail: detail) }
-    note(feature, verdict: .no, detail: answer.summary)
+    note(feature, verdict: .no, detail: absent ?? answer.summary)
   }
 }
 
@@ -256,8 +257,7 @@ extension Examination {
         detail: "@defer, the format " + found.joined(separator: " and the format "))
     } else if let last {
       let isIgnored = last.answer?.data != nil
-      note(.incremental, outcome: last) { _ in nil }
-      if isIgnored { findings[findings.count - 1].detail = "@defer is ignored" }
+      note(.incremental, outcome: last, absent: isIgnored ? "@defer is ignored" : nil) { _ in nil }
     }
   }
 
