@@ -90,21 +90,15 @@ struct Expansion {
   private static func named(
     _ text: String, _ scheme: String
   ) throws(Failure) -> (name: String, fallback: String?) {
-    let name: Substring
-    let fallback: String?
-    if let mark = text.firstRange(of: ":-") {
-      name = text[..<mark.lowerBound]
-      fallback = String(text[mark.upperBound...])
-    } else {
-      name = text[...]
-      fallback = nil
-    }
+    let mark = text.firstRange(of: ":-")
+    let name = String(text[..<(mark?.lowerBound ?? text.endIndex)])
+    let fallback = mark.map { String(text[$0.upperBound...]) }
     guard !name.isEmpty else { throw .unnamed(scheme: scheme) }
-    guard !hasExpansion(String(name)) else { throw .nested("\(scheme):…", part: "name") }
+    guard !hasExpansion(name) else { throw .nested("\(scheme):…", part: "name") }
     if let fallback, hasExpansion(fallback) {
       throw .nested("\(scheme):\(name):-…", part: "default")
     }
-    return (String(name), fallback)
+    return (name, fallback)
   }
 
   /// Whether a text that is not expanded has an expansion that is not escaped.
