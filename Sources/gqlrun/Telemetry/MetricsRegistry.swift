@@ -13,8 +13,10 @@ final class MetricsRegistry: MetricsFactory {
 
   /// What a metric is.
   struct Definition: Sendable {
-    enum Kind: Sendable {
-      case counter, gauge, histogram
+    /// With the names of OTLP.
+    enum Kind: String, Sendable {
+      case counter = "sum"
+      case gauge, histogram
     }
 
     var name: String

@@ -37,15 +37,9 @@ struct OTLPMessage: Sendable {
       // `AGGREGATION_TEMPORALITY_CUMULATIVE`.
       if definition.kind != .gauge { data["aggregationTemporality"] = 2 }
       if definition.kind == .counter { data["isMonotonic"] = true }
-      let kind =
-        switch definition.kind {
-        case .counter: "sum"
-        case .gauge: "gauge"
-        case .histogram: "histogram"
-        }
       return [
         "name": .string(definition.name), "description": .string(definition.help),
-        "unit": .string(definition.unit), kind: .object(data),
+        "unit": .string(definition.unit), definition.kind.rawValue: .object(data),
       ]
     }
     return body("resourceMetrics", scope: "scopeMetrics", list: "metrics", list)
