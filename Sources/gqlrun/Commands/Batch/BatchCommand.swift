@@ -155,8 +155,7 @@ struct BatchCommand: AsyncParsableCommand {
     @OptionGroup var outputs: OverwriteOptions
 
     func run() async throws {
-      let manifest = try source.load().manifest
-      try journal.inspect(manifest) { inspection in
+      try journal.inspect(source) { inspection, _ in
         let written = try source.describingErrors {
           try inspection.writeReports(overwrites: outputs.overwrite)
         }
@@ -332,15 +331,14 @@ struct JournalOptions: ParsableArguments {
   var journal: String?
 
   /// Calls `body` with the journal, or with the run in a queue.
-  func inspect(_ manifest: Manifest, _ body: (RunInspection) throws -> Void) throws {
+  func inspect(_ source: ManifestOptions, _ body: (RunInspection, Manifest) throws -> Void) throws {
+    let manifest = try source.load().manifest
     guard manifest.queueURL != nil else {
-      return try body(RunInspection(manifest, journal: journal))
+      return try body(RunInspection(manifest, journal: journal), manifest)
     }
     try refuse(manifest)
-    do {
-      try BatchQueue(manifest).inspect(body)
-    } catch {
-      throw BatchOutcome.failure(error, manifest.file, during: .queue)
+    try source.describingErrors(during: .queue) {
+      try BatchQueue(manifest).inspect { try body($0, manifest) }
     }
   }
 

@@ -28,8 +28,7 @@ extension BatchCommand {
     var json = false
 
     func run() async throws {
-      let manifest = try source.load().manifest
-      try journal.inspect(manifest) { try show($0, manifest) }
+      try journal.inspect(source) { try show($0, $1) }
     }
 
     private func show(_ inspection: RunInspection, _ manifest: Manifest) throws {
