@@ -49,20 +49,17 @@ package struct ReportComparison: Sendable, Hashable {
     }
   }
 
-  package var rows: [Row]
+  package var rows: [Row] = []
   /// Reasons to read the comparison with caution.
-  package var remarks: [String]
+  package var remarks: [String] = []
   /// The figures that cannot be compared, with the reasons.
-  package var missing: [String]
+  package var missing: [String] = []
 
   /// The relative difference of medians that is not reported, because a shared machine causes as
   /// much.
   static let tolerance = 0.03
 
   package init(before: ProfileReport, after: ProfileReport) {
-    rows = []
-    remarks = []
-    missing = []
     if before.machine != after.machine {
       remarks.append(
         "made on different machines (\(before.machine.processor) and \(after.machine.processor)): "
@@ -116,13 +113,12 @@ package struct ReportComparison: Sendable, Hashable {
     }
     add(
       "requests:", old: old.corrected ?? old.uncorrected, new: new.corrected ?? new.uncorrected)
-    rows.append(
+    rows += [
       Row(
         "requests: rate", before: old.achievedRate, after: new.achievedRate, unit: .perSecond,
-        isHigherBetter: true))
-    rows.append(
-      Row(
-        "requests: failed", before: old.failedShare, after: new.failedShare, unit: .share))
+        isHigherBetter: true),
+      Row("requests: failed", before: old.failedShare, after: new.failedShare, unit: .share),
+    ]
   }
 
   private mutating func compare(_ earlier: SubscriptionReport?, with new: SubscriptionReport) {
@@ -133,18 +129,17 @@ package struct ReportComparison: Sendable, Hashable {
       remarks.append("made with different numbers of subscriptions")
     }
     add("events: delivery", old: old.delivery, new: new.delivery)
-    rows.append(
+    rows += [
       Row(
         "events: per second", before: old.eventsPerSecond, after: new.eventsPerSecond,
-        unit: .perSecond, isHigherBetter: true))
-    rows.append(
+        unit: .perSecond, isHigherBetter: true),
       Row(
         "events: lost", before: Double(old.lost ?? old.reconnects),
-        after: Double(new.lost ?? new.reconnects), unit: .count))
-    rows.append(
+        after: Double(new.lost ?? new.reconnects), unit: .count),
       Row(
         "events: unopened", before: Double(old.failed ?? 0), after: Double(new.failed ?? 0),
-        unit: .count))
+        unit: .count),
+    ]
     add("events: delay", old: old.delay, new: new.delay)
   }
 
