@@ -11,6 +11,8 @@ struct Project {
   var documents: [String]
   /// Whether the project file lists documents, even if none match.
   var namesDocuments = true
+  /// The settings of generated code; `nil` if the project file has none.
+  var generation: ProjectFile.Generation?
 }
 
 extension Project {
@@ -94,6 +96,7 @@ extension Project {
     // A schema file that matches the pattern of the documents is not a document.
     self.documents = FilePath.paths(documents.files, without: schema.files).map(Self.shown)
     namesDocuments = !project.documents.isEmpty
+    generation = project.generation
   }
 
   /// The path relative to the working directory, if that is shorter.

@@ -68,13 +68,12 @@ struct GenerateCommand: AsyncParsableCommand {
           try Terminal.write(differences.joined())
         }
       } else {
-        let changes: Int
         do {
-          changes = try files.write()
+          let changes = try files.write()
+          Terminal.note("\(plan.output): \(number), \(changes) changed")
         } catch let failure as GenerationFailure {
           throw Failure(.badInput, failure.description)
         }
-        Terminal.note("\(plan.output): \(number), \(changes) changed")
       }
     }
     guard count == 0 else {

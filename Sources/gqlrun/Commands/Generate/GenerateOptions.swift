@@ -109,13 +109,10 @@ struct GenerateOptions: ParsableArguments {
         "there is nothing to generate from: name --schema and --documents, or describe the project in "
           + "a file \(ProjectFile.names[0])")
     }
-    let name = projectOptions.project
-    let chosen = file.projects.filter { name == nil || $0.name == name }
-    let projects = try Project.load(file.path, named: name)
-    let pairs = zip(chosen, projects).filter { $0.0.generation != nil || chosen.count == 1 }
-    return try pairs.map { settings, project in
+    let projects = try Project.load(file.path, named: projectOptions.project)
+    return try projects.filter { $0.generation != nil || projects.count == 1 }.map {
       try plan(
-        settings.generation?.values.mapValues { $0.map(\.value) } ?? [:], file: file.path, project)
+        $0.generation?.values.mapValues { $0.map(\.value) } ?? [:], file: file.path, $0)
     }
   }
 
