@@ -1,4 +1,5 @@
 import Foundation
+import GQLRunSupport
 
 /// A manual page of one command, in the macros of `man(7)`.
 struct ManualPage {
@@ -199,21 +200,16 @@ struct ManualPage {
 
   /// Text without special meaning for roff, in ASCII. The minus sign U+2212 becomes the dash of a NAME section.
   static func escaped(_ text: some StringProtocol) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
+    let result = QuotedText.replacing(String(text)) { scalar in
       switch scalar {
-      case "\u{2212}": result += "\\-"
-      case "\\": result += "\\e"
-      case "-": result += "\\-"
-      case "'": result += "\\(aq"
-      case "`": result += "\\(ga"
-      case "^": result += "\\(ha"
-      case "~": result += "\\(ti"
-      case "\"": result += "\\(dq"
-      default:
-        result +=
-          scalar.isASCII
-          ? String(scalar) : "\\[u" + String(format: "%04X", scalar.value) + "]"
+      case "\u{2212}", "-": "\\-"
+      case "\\": "\\e"
+      case "'": "\\(aq"
+      case "`": "\\(ga"
+      case "^": "\\(ha"
+      case "~": "\\(ti"
+      case "\"": "\\(dq"
+      default: scalar.isASCII ? nil : "\\[u" + String(format: "%04X", scalar.value) + "]"
       }
     }
     return result.hasPrefix(".") ? "\\&" + result : result
