@@ -52,7 +52,7 @@ struct TablePrinter {
     case .table:
       let cells = row.map(Self.cell)
       if let widths {
-        try write(TextTable.line(cells, widths: widths) + "\n")
+        try Terminal.write(TextTable.line(cells, widths: widths) + "\n")
       } else {
         table.add(cells)
         if count + 1 == Self.measured { try writeTable() }
@@ -63,7 +63,7 @@ struct TablePrinter {
     case .json:
       var object = JSONObject()
       for (name, value) in zip(names, row) { object[name] = Self.json(value) }
-      try write((count == 0 ? "[\n  " : ",\n  ") + JSONValue.object(object).jsonText())
+      try Terminal.write((count == 0 ? "[\n  " : ",\n  ") + JSONValue.object(object).jsonText())
     }
     count += 1
   }
@@ -72,7 +72,7 @@ struct TablePrinter {
     switch format {
     case .table: if widths == nil { try writeTable() }
     case .csv: if count == 0 { try writeCSV(columns) }
-    case .json: try write(count == 0 ? "[]\n" : "\n]\n")
+    case .json: try Terminal.write(count == 0 ? "[]\n" : "\n]\n")
     }
   }
 
@@ -83,7 +83,7 @@ struct TablePrinter {
     var lines = table.lines
     lines.insert(
       widths.map { String(repeating: "-", count: $0) }.joined(separator: "  "), at: 1)
-    try write(lines.map { $0 + "\n" }.joined())
+    try Terminal.write(lines.map { $0 + "\n" }.joined())
     table = TextTable()
     self.widths = widths
   }
@@ -131,8 +131,6 @@ struct TablePrinter {
     let line = fields.map { field in
       field.map { String(decoding: QuotedText.csvField($0), as: UTF8.self) } ?? ""
     }.joined(separator: ",")
-    try write((isTerminal ? Terminal.safe(line) : line) + "\n")
+    try Terminal.write((isTerminal ? Terminal.safe(line) : line) + "\n")
   }
-
-  private func write(_ text: String) throws { try Terminal.write(text) }
 }
