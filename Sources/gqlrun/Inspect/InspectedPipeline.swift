@@ -31,8 +31,7 @@ struct InspectedPipeline: Sendable {
     self.name = name
     self.allowsWrites = allowsWrites
     let arguments = EndpointArguments(endpoint: endpoint, pipeline: name)
-    drawn = try arguments.load(
-      usesProject: name == nil, fallback: Endpoint.unsentURL, isLook: true)
+    drawn = try arguments.load(usesProject: name == nil, isLook: true)
     do {
       let pipeline = try arguments.load(
         request: request, trust: trust, usesProject: name == nil, isQuiet: true)

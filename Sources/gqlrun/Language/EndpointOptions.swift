@@ -44,21 +44,20 @@ struct EndpointArguments: ParsableArguments {
   ///   - trust: The options that allow programs.
   ///   - usesProject: Whether to use the endpoint and header fields of the project file if neither
   ///     options nor environment name an endpoint or a pipeline.
-  ///   - fallback: The endpoint if none is named.
   ///   - isQuiet: Whether to suppress warnings about the file.
-  ///   - isLook: Whether the pipeline is only inspected. Its programs are then not started, except
-  ///     with --allow-exec.
+  ///   - isLook: Whether the pipeline is only inspected. It then needs no endpoint, and its programs are not started,
+  ///     except with --allow-exec.
   ///   - isUnsent: Whether nothing will be sent, so that no endpoint is needed. A pipeline that answers
   ///     every request itself needs none in any case.
   ///   - standard: The text of the pipeline that is used if none is named.
   /// - Throws: ``Failure`` if the file, the endpoint, a header field or a setting is invalid.
   func load(
     request: RequestOptions? = nil, trust: TrustOptions = .none, usesProject: Bool = false,
-    fallback: String? = nil, isQuiet: Bool = false, isLook: Bool = false, isUnsent: Bool = false,
+    isQuiet: Bool = false, isLook: Bool = false, isUnsent: Bool = false,
     standard: String = ReadyMade.defaultPipeline
   ) throws -> Pipeline {
     let project = usesProject && isSilent ? try Project.endpoint(isQuiet: isQuiet) : nil
-    let fallback = project?.url.value ?? fallback ?? (isUnsent ? Endpoint.unsentURL : nil)
+    let fallback = project?.url.value ?? (isLook || isUnsent ? Endpoint.unsentURL : nil)
     let environment = PipelineFileEnvironment.gqlrun(endpoint: endpoint, fallback: fallback)
     let given = environment.variable("GQL_URL") ?? ""
     try checkEndpoint(given, fallback: fallback, usesProject: usesProject)

@@ -67,8 +67,7 @@ extension OperationOptions {
   /// Prepares the operation of a profile with the key rules of a pipeline file, if there is one.
   func prepare(_ document: String, pipelineFile: String?) throws -> PreparedOperation {
     let pipeline = try pipelineFile.map {
-      try EndpointArguments(pipeline: $0)
-        .load(fallback: "http://localhost/", isQuiet: true, isLook: true)
+      try EndpointArguments(pipeline: $0).load(isQuiet: true, isLook: true)
     }
     return try prepare(document, pipeline: pipeline)
   }

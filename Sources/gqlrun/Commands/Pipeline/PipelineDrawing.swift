@@ -81,8 +81,7 @@ extension PipelineCommand {
 
     func run() async throws {
       let pipeline = try endpointOptions.load(
-        request: requestOptions, trust: trustOptions, usesProject: true,
-        fallback: Endpoint.unsentURL, isLook: true)
+        request: requestOptions, trust: trustOptions, usesProject: true, isLook: true)
       let source = try documentOptions.source()
       let operation = try operationOptions.prepare(source, pipeline: pipeline)
       let request = GraphQLRequest(operation, cachePolicy: policy)
