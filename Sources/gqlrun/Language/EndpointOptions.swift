@@ -69,7 +69,6 @@ struct EndpointArguments: ParsableArguments {
     }
     if !isQuiet { loaded.warnings.show() }
     var result = loaded.pipeline
-    let projectFields = given.isEmpty && fallback != nil ? project?.headers ?? [:] : [:]
     if endpoint != nil {
       result.endpoint = try? result.endpoint?.at(url: given) ?? Endpoint(url: given)
     } else if result.endpoint == nil, isUnsent || result.sendsNothing {
@@ -80,7 +79,7 @@ struct EndpointArguments: ParsableArguments {
         .usage,
         "\(pipeline ?? "the pipeline") names no endpoint to send to; name it with --endpoint URL")
     }
-    result.endpoint?.headers.merge(projectFields)
+    if let project { result.endpoint?.headers.merge(project.headers) }
     try request?.apply(fields, to: &result, isDefault: pipeline == nil, isQuiet: isQuiet)
     return result
   }
