@@ -133,9 +133,8 @@ struct RunCommand: AsyncParsableCommand {
     try recordingOptions.checkArchive(outputOptions.replace)
     let source = try documentOptions.source()
     let pipeline = try loadedPipeline()
-    let files = try uploadOptions.files
-    let standardInput = files.contains("-") ? ["-"] : []
-    guard files.count(where: { $0 == "-" }) < 2 else {
+    let standardInput = try uploadOptions.files.filter { $0 == "-" }
+    guard standardInput.count < 2 else {
       throw Failure(.usage, "--upload @- can be given once: standard input is one file")
     }
     let uploads = try uploadOptions.read()
