@@ -109,7 +109,9 @@ struct ProgramTelemetry: Sendable {
       settings, options: options, services: services, warn: report)
     let telemetry = ProgramTelemetry(
       registry: export.registry,
-      tracer: settings.traces.map { _ in ProgramTracer(settings.sampler, queue: export.queue) },
+      tracer: settings.traces.map { _ in
+        ProgramTracer(sampler: settings.sampler, queue: export.queue)
+      },
       reportsDocuments: settings.reportsDocuments)
     let spanTask = export.spanTask()
     let outcome: Result<Void, any Error>

@@ -3,13 +3,8 @@ import Tracing
 
 /// Starts spans, and queues those that ended for their export.
 struct ProgramTracer: Tracer {
-  private let sampler: TraceSampler
-  private let queue: SpanQueue
-
-  init(_ sampler: TraceSampler, queue: SpanQueue) {
-    self.sampler = sampler
-    self.queue = queue
-  }
+  let sampler: TraceSampler
+  let queue: SpanQueue
 
   /// Starts the span of the whole process.
   ///

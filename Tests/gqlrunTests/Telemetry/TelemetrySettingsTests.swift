@@ -210,7 +210,7 @@ struct TraceContextTests {
     var sampler = TraceSampler()
     sampler.ratio = 0.5
     let queue = SpanQueue(maxSpans: 10_000, batch: 10_000)
-    let tracer = ProgramTracer(sampler, queue: queue)
+    let tracer = ProgramTracer(sampler: sampler, queue: queue)
     let root = tracer.startRoot("run", parent: nil, isRun: true)
     for _ in 0..<200 {
       let task = tracer.startSpan("task", context: root.context)
