@@ -10,12 +10,14 @@ struct ShapeTests {
   private func shape(
     _ text: String, keys: [String: [String]] = [:], piece: Int = 7
   ) throws -> ShapeReport {
-    let analyzer = try ShapeAnalyzer(keys: KeyRules(types: keys))
+    let state = ShapeState(KeyRules(types: keys))
+    var reader = try JSONEventReader(state)
     let bytes = Array(text.utf8)
     for start in stride(from: 0, to: bytes.count, by: piece) {
-      try bytes[start..<min(start + piece, bytes.count)].withUnsafeBytes { try analyzer.feed($0) }
+      try bytes[start..<min(start + piece, bytes.count)].withUnsafeBytes { try reader.feed($0) }
     }
-    return try analyzer.finish()
+    try reader.finish()
+    return state.report
   }
 
   @Test("counts the bytes of compact JSON, without white space")

@@ -1,4 +1,4 @@
-import GQLRunCache
+package import GQLRunCache
 import GQLRunJSON
 
 /// The counts so far, and the open containers.
@@ -200,5 +200,21 @@ final class ShapeState: JSONEventReceiver {
     report.largestRecords = records.records
     report.strings.removeAll { $0.count == 0 }
     return report
+  }
+}
+
+extension ShapeReport {
+  /// Analyzes a response as it streams, in bounded memory.
+  ///
+  /// - Parameters:
+  ///   - path: The file of the response.
+  ///   - keys: The key fields of each type.
+  package init(ofFile path: String, keys: KeyRules) throws {
+    let state = ShapeState(keys)
+    var reader = try JSONEventReader(state)
+    let file = try ResponseFile(path)
+    while let chunk = try file.next() { try reader.feed(chunk) }
+    try reader.finish()
+    self = state.report
   }
 }

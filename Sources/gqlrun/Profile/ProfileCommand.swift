@@ -276,7 +276,7 @@ struct ProfileCommand: AsyncParsableCommand {
       Terminal.showStatus("looking at the shape of the response")
       do {
         let keys = try SchemaFile.rules(of: nil, flags: operationOptions.keys).keys
-        report.shape = try ShapeAnalyzer.analyze(path, keys: keys)
+        report.shape = try ShapeReport(ofFile: path, keys: keys)
       } catch let error as ProfileError {
         throw error
       } catch {
