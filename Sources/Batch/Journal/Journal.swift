@@ -719,7 +719,7 @@ extension Journal {
     }
     for (output, count) in repeated {
       try db.execute(
-        sql: "UPDATE outputs SET repeated = ? WHERE path = ? AND name = ?",
+        sql: "UPDATE outputs SET repeated = repeated + ? WHERE path = ? AND name = ?",
         arguments: [count, output.path, output.table])
     }
   }

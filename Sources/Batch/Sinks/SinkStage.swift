@@ -37,7 +37,7 @@ actor SinkStage {
   private var refused: [TaskID: TaskRefusal] = [:]
   /// The rows of tables that earlier parts of the run have written.
   private var rowsBefore: [TableSink.Counts] = []
-  /// The numbers of repeated rows that the journal has.
+  /// The numbers of repeated rows that the journal has, of tables in databases.
   private var repeated: [OutputID: Int] = [:]
   /// The list of outputs, which records files before they are written or renamed.
   private var ledger: OutputLedger
@@ -160,10 +160,11 @@ actor SinkStage {
 
   /// The number of repeated rows that a step has added.
   private func newRepeated(_ step: JournalStep) -> Int {
-    var counts = step.repeated
-    for (id, table) in step.tables { counts[id] = table.counts.repeated }
+    let counts = step.tables.mapValues(\.counts.repeated)
     defer { repeated.merge(counts) { $1 } }
-    return counts.reduce(0) { $0 + $1.value - (repeated[$1.key] ?? 0) }
+    return counts.reduce(step.repeated.values.reduce(0, +)) {
+      $0 + $1.value - (repeated[$1.key] ?? 0)
+    }
   }
 
   /// Closes the sinks, and records the end of the run. If all tasks have ended, the files get their final names, and

@@ -16,9 +16,8 @@ final class SinkWriter {
   private var rows: [Int: [[SQLValue]]] = [:]
   /// The keys of the rows in files of tables; `nil` in a queue.
   private let keys: RowKeys?
-  /// The rows that the files of tables had already, by index of the entry, and those that have changed in this step.
-  private var repeated: [Int: Int] = [:]
-  private var changedRepeated: Set<Int> = []
+  /// The number of rows of this step that files of tables had already.
+  private var repeated: [OutputID: Int] = [:]
   /// The journal's records of files, by path.
   private let recorded: [String: SinkPosition]
   /// The journal's records of tables.
@@ -59,10 +58,6 @@ final class SinkWriter {
   ///   recorded.
   func open(_ outputs: [OutputRecord]) throws {
     for output in outputs where output.step > 0 { recordedTables[output.id] = output }
-    let repeated = Dictionary(outputs.map { ($0.id, $0.counts.repeated) }, uniquingKeysWith: { $1 })
-    for (index, entry) in plan.entries.enumerated() where entry.relation != nil && !entry.isTable {
-      self.repeated[index] = repeated[id(entry)]
-    }
     guard plan.entries.count > Self.maxOpenAtOnce else { return try openAll() }
     // Verify existing outputs now, one after another.
     for entry in plan.entries {
@@ -213,15 +208,14 @@ final class SinkWriter {
       let entry = plan.entries[use.entry]
       if !found.lines.isEmpty { try file(entry).append(found.lines, records: found.count) }
       guard found.count < pieces.count else { continue }
-      repeated[use.entry, default: 0] += pieces.count - found.count
-      changedRepeated.insert(use.entry)
+      repeated[id(entry), default: 0] += pieces.count - found.count
     }
   }
 
-  /// The numbers of rows that files of tables had already, of the files where it has changed in this step.
+  /// Removes and returns the numbers of rows of the step that files of tables had already.
   func takeRepeated() -> [OutputID: Int] {
-    defer { changedRepeated = [] }
-    return Dictionary(changedRepeated.map { (id(plan.entries[$0]), repeated[$0] ?? 0) }) { $1 }
+    defer { repeated = [:] }
+    return repeated
   }
 
   /// Removes and returns the rows for tables in the database of the queue, sorted by index of the entry.
