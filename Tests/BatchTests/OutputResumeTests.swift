@@ -163,24 +163,25 @@ struct OutputResumeTests {
   func movedDatabase() throws {
     let (path, other, moved) = (location.file("x.db"), location.file("y.db"), location.file("z.db"))
     for isReplaced in [false, true] {
-      let file = try TableFile(path: path, base: OutputPath(folder: location.path))
-      try file.change { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
-      try file.sync()
-      try? FileManager.default.removeItem(atPath: moved)
-      try FileManager.default.moveItem(atPath: path, toPath: moved)
-      if isReplaced {
-        try DatabaseQueue(path: other).inDatabase {
-          try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE mine (a)")
+      do {
+        let file = try TableFile(path: path, base: OutputPath(folder: location.path))
+        try file.change { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
+        try file.sync()
+        try? FileManager.default.removeItem(atPath: moved)
+        try FileManager.default.moveItem(atPath: path, toPath: moved)
+        if isReplaced {
+          try DatabaseQueue(path: other).inDatabase {
+            try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE mine (a)")
+          }
+          try FileManager.default.moveItem(atPath: other, toPath: path)
         }
-        try FileManager.default.moveItem(atPath: other, toPath: path)
+        let error = #expect(throws: StoppedByStorage.self) {
+          try file.change { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
+        }
+        #expect(
+          error?.isRefusal == true
+            && error?.message.contains("was moved, removed or replaced") == true)
       }
-      let error = #expect(throws: StoppedByStorage.self) {
-        try file.change { try $0.execute(sql: "INSERT INTO t VALUES (2)") }
-      }
-      #expect(
-        error?.isRefusal == true
-          && error?.message.contains("was moved, removed or replaced") == true)
-      file.close()
       #expect(!location.exists("x.db-wal"))
       #expect(
         try DatabaseQueue.reading(moved) { try Int.fetchAll($0, sql: "SELECT a FROM t") } == [1])

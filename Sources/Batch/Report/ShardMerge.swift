@@ -42,7 +42,6 @@ public struct ShardMerge {
     let identity = UUID().uuidString
     let owner = TableMarker.Owner(name: manifest.name, journal: identity)
     var databases: [String: TableFile] = [:]
-    defer { for database in databases.values { database.close() } }
     try merge.replaceFiles { [merge] in
       for (location, entry) in whole.entries.enumerated() where entry.path != "-" {
         if entry.isTable {

@@ -8,9 +8,10 @@ final class SinkWriter {
   private let worker: QueueWorker?
   /// The owner of tables in SQLite databases; `nil` if all tables are in the database of the queue.
   private let owner: TableMarker.Owner?
-  /// The open files, which close when they are removed from here.
+  /// The open files and databases, which close when they are removed from here.
   private var files: [String: FileSink] = [:]
   private var databases: [String: TableFile] = [:]
+  /// The tables of these databases, which keep them open.
   private var tables: [OutputID: TableSink] = [:]
   /// The rows for tables in the database of the queue, by index of the entry.
   private var rows: [Int: [[SQLValue]]] = [:]
@@ -63,7 +64,7 @@ final class SinkWriter {
     for entry in plan.entries {
       if entry.isTable, recordedTables[id(entry)] != nil {
         _ = try table(entry)
-        closeDatabases()
+        (tables, databases) = ([:], [:])
       } else if !entry.isTable, position(entry) != nil {
         _ = try file(entry, begins: false)
         files = [:]
@@ -251,7 +252,7 @@ final class SinkWriter {
   ///
   /// - Parameter isComplete: Whether the run has finished, so that the files get their final names.
   func finish(isComplete: Bool) throws {
-    defer { closeDatabases() }
+    defer { (tables, databases) = ([:], [:]) }
     // An output that was lost does not keep the others from their names.
     let results = files.values.map { file in Result { try file.finish(isComplete: isComplete) } }
     files = [:]
@@ -259,16 +260,7 @@ final class SinkWriter {
   }
 
   /// Closes all files as they are.
-  func abandon() {
-    files = [:]
-    closeDatabases()
-  }
-
-  private func closeDatabases() {
-    for database in databases.values { database.close() }
-    databases = [:]
-    tables = [:]
-  }
+  func abandon() { (files, tables, databases) = ([:], [:], [:]) }
 }
 
 extension TaskUpdate {

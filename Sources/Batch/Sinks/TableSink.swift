@@ -137,9 +137,8 @@ final class TableFile {
     isOpen = false
   }
 
-  func close() {
+  deinit {
     if isOpen { try? queue.inDatabase { try $0.rollback() } }
-    isOpen = false
     try? name.close(queue)
   }
 

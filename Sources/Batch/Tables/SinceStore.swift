@@ -42,7 +42,6 @@ struct SinceStore {
       return try StateFile.save([name: value], over: StateFile.read(path), to: path)
     }
     let file = try TableFile(path: path, base: base)
-    defer { file.close() }
     try file.change { db in
       try db.execute(
         sql: """
