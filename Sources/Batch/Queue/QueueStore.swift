@@ -247,18 +247,13 @@ enum QueueClaim {
       // The progress of earlier workers.
       var record = TaskUpdate(rows, row: row, operation: operation)
       record.cursor = record.cursor ?? cursors[record.id]
-      var scope = Scope()
-      scope.key = record.key
-      scope.operation = id
-      var item = TaskItem(
+      return TaskItem(
         id: record.id, operation: operation, key: record.key,
         variables: try JSONValue(parsing: rows.text(row, 13)).objectValue ?? JSONObject(),
-        scope: scope)
-      item.lease = rows.int(row, 14)
-      item.uploads = try TaskUpload.list(parsing: rows.text(row, 15))
-      item.rowValues = try JSONValue(parsing: rows.text(row, 16)).objectValue ?? JSONObject()
-      if record.page + record.attempts > 0 { item.record = record }
-      return item
+        uploads: try TaskUpload.list(parsing: rows.text(row, 15)),
+        rowValues: try JSONValue(parsing: rows.text(row, 16)).objectValue ?? JSONObject(),
+        scope: Scope(operation: id, key: record.key),
+        record: record.page + record.attempts > 0 ? record : nil, lease: rows.int(row, 14))
     }
   }
 

@@ -62,12 +62,9 @@ final class TaskMaker: Sendable {
 
   /// The scope of a row, including its key.
   func scope(_ row: Row?) throws(TaskProblem) -> Scope {
-    var scope = Scope()
-    scope.row = row
-    scope.rowName = operation.source?.rowName ?? "row"
-    scope.empty = operation.source?.shared.empty ?? .omit
-    scope.operation = operation.id
-    scope.state = state
+    var scope = Scope(
+      rowName: operation.source?.rowName ?? "row", row: row,
+      empty: operation.source?.shared.empty ?? .omit, operation: operation.id, state: state)
     if let key = operation.key {
       scope.key = try key.text(in: scope)
     } else if let row {

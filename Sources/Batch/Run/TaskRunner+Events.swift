@@ -222,9 +222,8 @@ struct EventListener: Sendable {
     if gap != nil { guard try await submitGap() else { return false } }
     lastSeen = services.secondsSince1970()
     let now = services.clock.now()
-    var page = TaskRunner.Page()
-    page.response = response
-    page.milliseconds = (now - previous).milliseconds
+    let page = TaskRunner.Page(
+      response: response, milliseconds: (now - previous).milliseconds)
     previous = now
     if isFirst { update.attempts += response.attempt }
     update.ended = runner.feed.progress.now()

@@ -50,11 +50,9 @@ struct TaskRunner: Sendable {
   private func hasEnded(_ item: TaskItem, _ results: inout TaskResults) async throws -> Bool {
     let operation = manifest.operations[item.operation]
     var update = TaskUpdate(
-      id: item.id, operation: numbers[item.operation], key: item.key, state: .failed)
-    update.lease = item.lease
-    update.page = item.record?.page ?? 0
-    update.attempts = item.record?.attempts ?? 0
-    update.cursor = item.record?.cursor
+      id: item.id, operation: numbers[item.operation], key: item.key, state: .failed,
+      page: item.record?.page ?? 0, attempts: item.record?.attempts ?? 0,
+      cursor: item.record?.cursor, lease: item.lease)
     if let record = item.record, record.page > 0 {
       // The journal contains the sums of all runs.
       update.milliseconds = record.milliseconds

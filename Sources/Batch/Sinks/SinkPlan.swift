@@ -132,15 +132,13 @@ struct SinkPlan: Sendable {
 extension TextTemplate {
   /// A path or table name with the operation's id filled in.
   static func filled(_ text: String, _ operation: String) throws(TaskProblem) -> String {
-    var scope = Scope()
-    scope.operation = operation
     let template: TextTemplate
     do throws(MalformedText) {
       template = try TextTemplate(text)
     } catch {
       throw TaskProblem(error.message)
     }
-    return try template.text(in: scope)
+    return try template.text(in: Scope(operation: operation))
   }
 }
 

@@ -182,10 +182,8 @@ actor SinkStage {
     if isComplete {
       try writer.openAll()
       try ledger.begin(plan.filePaths, inodes: writer.inodes)
-      var step = JournalStep()
       _ = try writer.syncFiles()
-      step.sinks = Array(writer.publishedPositions().values)
-      try journal.record(step)
+      try journal.record(JournalStep(sinks: Array(writer.publishedPositions().values)))
     }
     try writer.finish(isComplete: isComplete)
     isClosed = true

@@ -103,10 +103,8 @@ private final class RowStore: TaskStore {
     var item = try manifest.extractionTask()
     if let checkpoint {
       // Pages of it may have failed.
-      var record = TaskUpdate(id: item.id, operation: 0, key: "", state: .failed)
-      record.page = 1
-      record.cursor = checkpoint
-      item.record = record
+      item.record = TaskUpdate(
+        id: item.id, operation: 0, key: "", state: .failed, page: 1, cursor: checkpoint)
     }
     state = Monitor(State(item: item))
   }
