@@ -131,15 +131,13 @@ struct NestedConnection: Sendable {
   private func page(
     _ index: Int, of response: JSONValue?, for continuation: Continuation
   ) throws(TaskProblem) -> JSONObject {
-    var object = response
-    for step in connection.holderPath(index) { object = object?.element(at: step) }
+    let object = connection.holderPath(index).reduce(response) { $0?.element(at: $1) }
     guard !connection.isOther(object, than: continuation) else {
       throw TaskProblem(
         "the server did not complete `\(self.path)` through node(id:): it gave an object with another `id`"
       )
     }
-    var value = object
-    for key in connection.holderKeys { value = value?[key] }
+    let value = connection.holderKeys.reduce(object) { $0?[$1] }
     guard let page = value?.objectValue else {
       throw TaskProblem(
         "the server did not complete `\(self.path)` "

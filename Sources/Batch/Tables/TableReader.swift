@@ -100,10 +100,8 @@ struct TableReader: Sendable {
     let shape = pages[continuation.connection]
     let path = holder + connection.holderKeys.map { .key($0) }
     if errors.isEmpty, data.isNull { throw TaskProblem("the response has no data") }
-    var object: JSONValue? = data
-    for step in holder { object = object?.element(at: step) }
-    var value = object
-    for key in connection.holderKeys { value = value?[key] }
+    let object: JSONValue? = holder.reduce(data) { $0?.element(at: $1) }
+    let value = connection.holderKeys.reduce(object) { $0?[$1] }
 
     var failed: FailedPlaces?
     for error in errors {
