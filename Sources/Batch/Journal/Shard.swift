@@ -29,6 +29,8 @@ extension Shard {
   public struct SchedulerError: Error, CustomStringConvertible {
     /// What was found, and what would work.
     public let description: String
+
+    init(_ description: String) { self.description = description }
   }
 
   /// The shard that the scheduler of a cluster assigned to this process.
@@ -55,8 +57,7 @@ extension Shard {
       try self.init(slurm: environment, count: count)
     } else {
       throw SchedulerError(
-        description:
-          "neither JOB_COMPLETION_INDEX nor SLURM_ARRAY_TASK_ID is set, so this is no task of a "
+        "neither JOB_COMPLETION_INDEX nor SLURM_ARRAY_TASK_ID is set, so this is no task of a "
           + "Kubernetes job with completionMode: Indexed or of a Slurm array; write the shard, such as 2/4"
       )
     }
@@ -66,8 +67,7 @@ extension Shard {
     let index = try Self.number("JOB_COMPLETION_INDEX", environment)
     guard let total = try Self.optionalNumber("JOB_COMPLETIONS", environment, unless: count) else {
       throw SchedulerError(
-        description:
-          "JOB_COMPLETION_INDEX is \(index), but the number of shards is unknown: set JOB_COMPLETIONS to the "
+        "JOB_COMPLETION_INDEX is \(index), but the number of shards is unknown: set JOB_COMPLETIONS to the "
           + "job's `completions` in the container's `env`, or write it, such as auto/4")
     }
     try self.init(index: index, count: total, "JOB_COMPLETION_INDEX")
@@ -82,8 +82,7 @@ extension Shard {
     let total = try Self.number("SLURM_ARRAY_TASK_COUNT", environment)
     guard total > 1 else {
       throw SchedulerError(
-        description:
-          "the Slurm array has one task, so the number of shards is unknown (Slurm counts only the tasks that "
+        "the Slurm array has one task, so the number of shards is unknown (Slurm counts only the tasks that "
           + "were submitted together): write it, such as auto/4, with an array that begins at 0")
     }
     let first = try Self.number("SLURM_ARRAY_TASK_MIN", environment)
@@ -93,8 +92,7 @@ extension Shard {
       (last - first) / step == total - 1
     else {
       throw SchedulerError(
-        description:
-          "the \(total) tasks of the Slurm array from \(first) to \(last) have gaps, so SLURM_ARRAY_TASK_ID \(id) "
+        "the \(total) tasks of the Slurm array from \(first) to \(last) have gaps, so SLURM_ARRAY_TASK_ID \(id) "
           + "does not tell the shard; submit an array such as --array=0-\(total - 1)")
     }
     try self.init(index: (id - first) / step, count: total, "SLURM_ARRAY_TASK_ID")
@@ -103,8 +101,7 @@ extension Shard {
   private init(index: Int, count: Int, _ name: String) throws(SchedulerError) {
     guard let shard = index < Int.max ? Shard(number: index + 1, count: count) : nil else {
       throw SchedulerError(
-        description:
-          "\(name) is \(index) of \(count) shards; it counts from 0 and must be below the number of shards, which "
+        "\(name) is \(index) of \(count) shards; it counts from 0 and must be below the number of shards, which "
           + "is at most \(Self.maxShards)")
     }
     self = shard
@@ -114,8 +111,7 @@ extension Shard {
     _ name: String, _ environment: [String: String]
   ) throws(SchedulerError) -> Int {
     guard let number = try optionalNumber(name, environment) else {
-      throw SchedulerError(
-        description: "the scheduler did not set \(name); write the shard, such as 2/4")
+      throw SchedulerError("the scheduler did not set \(name); write the shard, such as 2/4")
     }
     return number
   }
@@ -126,7 +122,7 @@ extension Shard {
     if let known { return known }
     guard let text = environment[name] else { return nil }
     guard let number = Int(text), number >= 0 else {
-      throw SchedulerError(description: "\(name) is `\(text)`, which is not a number of at least 0")
+      throw SchedulerError("\(name) is `\(text)`, which is not a number of at least 0")
     }
     return number
   }
