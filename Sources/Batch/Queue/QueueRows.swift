@@ -85,13 +85,13 @@ struct QueueRows: Sendable {
     _ outcome: Outcome, _ plan: SinkPlan, to known: inout Known
   ) -> String? {
     var added: [(entry: Int, row: QueueTable.Identity)] = []
-    var found: [Int: TableSink.Counts] = [:]
+    var next = counts
     for (entry, rows) in Self.rows(outcome, plan) {
       guard let relation = plan.entries[entry].relation else { continue }
       for row in rows {
         let parents = known[entry]?[row.key] ?? []
         if parents.contains(row.parent) {
-          found[entry, default: TableSink.Counts()].repeated += 1
+          next[entry, default: TableSink.Counts()].repeated += 1
         } else if let first = parents.first, !relation.isShared {
           for (entry, row) in added { known[entry]?[row.key]?.remove(row.parent) }
           return relation.secondParent(
@@ -99,14 +99,11 @@ struct QueueRows: Sendable {
         } else {
           known[entry, default: [:]][row.key, default: []].insert(row.parent)
           added.append((entry, row))
-          found[entry, default: TableSink.Counts()].records += 1
+          next[entry, default: TableSink.Counts()].records += 1
         }
       }
     }
-    for (entry, count) in found {
-      counts[entry, default: TableSink.Counts()].records += count.records
-      counts[entry, default: TableSink.Counts()].repeated += count.repeated
-    }
+    counts = next
     return nil
   }
 
