@@ -290,18 +290,15 @@ public struct StoppedByStorage: Error, Sendable, CustomStringConvertible {
   /// The message.
   public var description: String { message }
 
-  init(message: String) { self.message = message }
-
   /// The result of `body`, whose error becomes one of the run.
   static func wrapping<Value>(_ body: () throws(SystemError) -> Value) throws -> Value {
     do throws(SystemError) { return try body() } catch { throw Self(message: error.description) }
   }
+}
 
+extension StoppedByStorage {
   /// An output that a resumed run would leave incomplete.
-  init(refusing message: String) {
-    self.message = message
-    isRefusal = true
-  }
+  init(refusing message: String) { self.init(message: message, isRefusal: true) }
 
   /// The error for an output that has lost its name while it was open.
   static func lost(_ path: String) -> Self {

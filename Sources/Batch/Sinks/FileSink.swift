@@ -70,10 +70,9 @@ final class FileSink {
   }
 
   private static func isWritten(_ name: String) -> StoppedByStorage {
-    var error = StoppedByStorage(
-      message: "another run is writing \(name); wait for it, or give this run outputs of its own")
-    error.isInUse = true
-    return error
+    StoppedByStorage(
+      message: "another run is writing \(name); wait for it, or give this run outputs of its own",
+      isInUse: true)
   }
 
   /// Excludes a second run with the same output, whose journal is another one. Held until the file
