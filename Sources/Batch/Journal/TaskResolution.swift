@@ -231,6 +231,9 @@ public enum TaskState: Int, Sendable, CaseIterable {
   /// Not run, because something it needs is missing.
   case skipped = 5
 
+  /// The states of tasks that have ended.
+  static let ended = [TaskState.done, .failed, .unknown, .skipped]
+
   /// The name of the state in journals and reports, such as `done`.
   public var name: String { "\(self)" }
 }

@@ -261,9 +261,7 @@ extension BatchQueue {
     /// The number of tasks that ended, by state.
     public var taskCounts: TaskCounts {
       var result = TaskCounts()
-      for state in [TaskState.done, .failed, .unknown, .skipped] {
-        result.byState[state] = counts[state.name]
-      }
+      for state in TaskState.ended { result.byState[state] = counts[state.name] }
       return result
     }
     /// Whether all tasks have ended, also those that are still to be added, or the run was cancelled and will end.

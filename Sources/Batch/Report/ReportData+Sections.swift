@@ -253,10 +253,9 @@ extension ReportData {
         "50 %", "95 %", "99 %", "Max",
       ],
       rows: byOperation.prefix(200).map { id, counts, latency in
-        let states: [TaskState] = [.done, .failed, .unknown, .skipped]
         let times = [0.5, 0.95, 0.99].map { latency.quantile($0) } + [latency.maximum]
-        return [id] + ([counts.total] + states.map { counts[$0] }).map { Quantity.count($0) }
-          + times.map(Self.time)
+        let numbers = [counts.total] + TaskState.ended.map { counts[$0] }
+        return [id] + numbers.map { Quantity.count($0) } + times.map(Self.time)
       })
   }
 

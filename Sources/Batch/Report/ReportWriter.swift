@@ -280,10 +280,7 @@ struct ReportData {
       facts[name] = JSONNumber(value).map { .number($0) } ?? .null
     }
     set("total", Double(counts.total))
-    set("done", Double(counts[.done]))
-    set("failed", Double(counts[.failed]))
-    set("unknown", Double(counts[.unknown]))
-    set("skipped", Double(counts[.skipped]))
+    for state in TaskState.ended { set(state.name, Double(counts[state])) }
     set("seconds", seconds)
     set("rps", seconds > 0 ? Double(ended) / seconds : 0)
     set("records", Double(records))
