@@ -189,11 +189,13 @@ final class Journal: Sendable {
     lock?.release()
   }
 
-  /// Closes the file. The journal cannot be used afterwards.
+  /// Closes the file, as the end of the last reference does. The journal cannot be used afterwards.
   func close() {
     try? queue.close()
     lock?.release()
   }
+
+  deinit { close() }
 
   /// Whether the run has ended and needs no `--resume`.
   func hasFinished() throws -> Bool { try hasEnded() && (meta("stop") ?? "").isEmpty }

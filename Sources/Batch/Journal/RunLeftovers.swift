@@ -44,9 +44,10 @@ public struct RunLeftovers: Sendable {
       let newest = byJournal.keys.filter { FileStatus($0) != nil }.max()
       for (journal, files) in byJournal {
         // One that is damaged is removed as the others are.
-        if let found = try? Journal(path: journal, isReadOnly: true) {
-          defer { found.close() }
-          if (try? found.meta("name")) != nil { try found.require(manifest) }
+        if let found = try? Journal(path: journal, isReadOnly: true),
+          (try? found.meta("name")) != nil
+        {
+          try found.require(manifest)
         }
         let isLocked = try !lock(journal)
         if isLocked || journal == newest && !includingNewest {
@@ -102,7 +103,6 @@ public struct RunLeftovers: Sendable {
     var needed: Set<String> = []
     for path in keptJournals {
       let journal = try Journal(path: path, isReadOnly: true)
-      defer { journal.close() }
       // A finished run has renamed its files.
       guard try !journal.hasFinished() else { continue }
       needed.formUnion(try journal.outputs().map(\.path))

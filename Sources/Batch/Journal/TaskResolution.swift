@@ -81,7 +81,6 @@ public struct TaskResolution: Sendable {
     }
     guard manifest.queueURL == nil else { return try BatchQueue(manifest).apply(self) }
     let journal = try Journal(path: RunInspection.journal(of: manifest, path))
-    defer { journal.close() }
     try journal.require(manifest)
     return try journal.apply(self, manifest)
   }

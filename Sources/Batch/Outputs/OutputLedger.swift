@@ -61,7 +61,6 @@ struct OutputLedger {
     guard let newest = try folder.all().last,
       let journal = try? Journal(path: newest, isReadOnly: true)
     else { return [:] }
-    defer { journal.close() }
     // Journals that record outputs have a ledger.
     guard try journal.outputs().isEmpty else { return [:] }
     return Dictionary(

@@ -226,10 +226,6 @@ public struct RunDiff {
     }
     let before = try Journal(path: oldPath, isReadOnly: true)
     let after = try Journal(path: newPath, isReadOnly: true)
-    defer {
-      before.close()
-      after.close()
-    }
     if old == nil { try before.require(manifest) }
     if new == nil { try after.require(manifest) }
     try after.read { db in

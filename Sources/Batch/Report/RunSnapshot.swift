@@ -10,9 +10,7 @@ package enum RunSnapshot {
 
   /// Whether the file at `path` is a journal.
   package static func isJournal(_ path: String) -> Bool {
-    guard let journal = try? Journal(path: path, isReadOnly: true) else { return false }
-    journal.close()
-    return true
+    (try? Journal(path: path, isReadOnly: true)) != nil
   }
 
   /// The journal in a folder that was written last; `nil` if it has none.
@@ -35,7 +33,6 @@ package enum RunSnapshot {
   /// - Throws: ``JournalError`` if the journal cannot be read.
   package static func json(journal path: String) throws -> JSONObject {
     let journal = try Journal(path: path, isReadOnly: true)
-    defer { journal.close() }
     let name = (path as NSString).lastPathComponent
     let data = try ReportData(journal, name: name, file: path)
     var object = data.json([]).objectValue ?? JSONObject()

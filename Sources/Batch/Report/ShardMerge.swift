@@ -59,7 +59,6 @@ public struct ShardMerge {
       for database in databases.values { try database.sync() }
     }
     let target = try JournalFolder(manifest).open(resumes: false, at: Date().timeIntervalSince1970)
-    defer { target.close() }
     journal = target.path
     try target.set(start.recorded.merging(["id": identity]) { $1 })
     try target.register(whole.outputs(base, cache: nil))
@@ -146,7 +145,6 @@ public struct ShardMerge {
       throw JournalError("there is no journal of the shard \(label)")
     }
     let journal = try Journal(path: path, isReadOnly: true)
-    defer { journal.close() }
     try journal.require(manifest)
     guard try journal.hasFinished() else {
       throw JournalError(

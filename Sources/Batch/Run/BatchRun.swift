@@ -59,9 +59,7 @@ public struct BatchRun: Sendable {
   private func start() throws -> RunStart {
     guard let newest = try resumedJournal() else { return try RunStart(manifest) }
     // For writing, as the run will open it: a run that was killed at once has left a file without tables.
-    let journal = try Journal(path: newest)
-    defer { journal.close() }
-    return try RunStart(manifest, of: journal)
+    return try RunStart(manifest, of: Journal(path: newest))
   }
 
   /// The journal of the run that is resumed; `nil` for a new run.
@@ -165,13 +163,8 @@ public struct BatchRun: Sendable {
     if !resumes { try check.require(ledger, overwrites: options.overwrites) }
     let journal = try folder.open(resumes: resumes, at: services.secondsSince1970())
     if resumes {
-      do {
-        try journal.require(manifest)
-        try check.require(ledger, overwrites: options.overwrites, resuming: journal)
-      } catch {
-        journal.close()
-        throw error
-      }
+      try journal.require(manifest)
+      try check.require(ledger, overwrites: options.overwrites, resuming: journal)
     }
     return journal
   }

@@ -121,7 +121,6 @@ extension Manifest {
     guard let path = try JournalFolder(self).newest() else { return nil }
     // For writing, as the run will open it: a run that was killed at once has left a file without tables.
     let journal = try Journal(path: path)
-    defer { journal.close() }
     let task = try extractionTask(since: RunStart(self, of: journal).since)
     return try journal.read { db in
       let states = try Int.fetchAll(
