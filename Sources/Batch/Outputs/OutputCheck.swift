@@ -58,18 +58,14 @@ struct OutputCheck: Sendable {
           location: entry.location, isSink: true))
     }
     let report = manifest.report
-    for (name, path) in [("junit", report.junit), ("html", report.html), ("json", report.json)] {
+    for (key, path, noun) in [
+      ("report.junit", report.junit, "report"), ("report.html", report.html, "report"),
+      ("report.json", report.json, "report"), ("state", manifest.stateFile, "state file"),
+    ] {
       guard let path else { continue }
       outputs.append(
         Output(
-          path: path, role: "the report `\(path)`",
-          location: manifest.outputLocations["report.\(name)"]))
-    }
-    if let path = manifest.stateFile {
-      outputs.append(
-        Output(
-          path: path, role: "the state file `\(path)`", location: manifest.outputLocations["state"])
-      )
+          path: path, role: "the \(noun) `\(path)`", location: manifest.outputLocations[key]))
     }
     for operation in manifest.operations {
       guard let text = operation.snapshot?.constant,
