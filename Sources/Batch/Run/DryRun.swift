@@ -118,11 +118,6 @@ public struct RowReport: Sendable {
     count = await check.count
     isExact = await check.isExact
     problems = await check.problems
-    do throws(TaskProblem) {
-      _ = try SinkPlan(manifest)
-    } catch {
-      problems.append(error.message)
-    }
     guard problems.isEmpty, !overwrites else { return }
     let outputs = OutputCheck(manifest, try SinkPlan(manifest))
     problems += try outputs.foreignFiles(OutputLedger(manifest)).map(\.description)
