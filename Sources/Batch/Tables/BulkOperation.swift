@@ -75,12 +75,8 @@ struct BulkOperation {
   }
 
   private mutating func fill() async throws -> Bool {
-    let document: BulkDocument
-    do throws(TablePlanError) {
-      document = try BulkDocument(requests.tables.plan)
-    } catch {
-      throw TaskProblem(error.problems.map(\.message).joined(separator: "; "))
-    }
+    // With an error, the loader refuses the manifest.
+    let document = try BulkDocument(requests.tables.plan)
     let text = try document.text(requests.item.variables, name: state.name)
     var isNew = false
     if state.id == nil {
