@@ -226,10 +226,7 @@ struct TextTemplate: Sendable, CustomStringConvertible {
   }
 
   /// The text, if it has no references.
-  var constant: String? {
-    guard references.isEmpty else { return nil }
-    return parts.reduce(into: "") { if case .text(let text) = $1 { $0 += text } }
-  }
+  var constant: String? { references.isEmpty ? description : nil }
 
   func text(in scope: Scope) throws(TaskProblem) -> String {
     var result = ""
