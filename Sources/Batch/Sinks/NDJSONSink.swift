@@ -108,11 +108,14 @@ struct TextRecords: ResultFormat {
   var mayRefuse: Bool { columns?.mayRefuse ?? false }
   var missingColumns: [String] { usage?.missing ?? [] }
 
+  /// Writes the records in pieces of about 256 KiB.
   func pieces(of outcome: Outcome, _ write: (SinkPiece) throws -> Void) throws {
     guard let data = outcome.data.unlessNull else { return }
     var found = Array(repeating: false, count: columns?.columns.count ?? 0)
     defer { usage?.note(found) }
-    try writeTogether(data, at: emit, write: write) { record, bytes in
+    var bytes: [UInt8] = []
+    var count = 0
+    try data.forEachValue(at: emit) { record in
       bytes += prefix
       if let columns {
         bytes += text(
@@ -122,7 +125,12 @@ struct TextRecords: ResultFormat {
         bytes += record
       }
       bytes += suffix
+      count += 1
+      guard bytes.count > 256 << 10 else { return }
+      try write(.bytes(bytes, records: count))
+      (bytes, count) = ([], 0)
     }
+    if count > 0 { try write(.bytes(bytes, records: count)) }
   }
 }
 

@@ -89,27 +89,6 @@ extension ResultFormat {
   var writesGaps: Bool { false }
   var mayRefuse: Bool { false }
   var missingColumns: [String] { [] }
-
-  /// Writes the records of a page in pieces of about 256 KiB.
-  ///
-  /// - Parameter append: Appends a record to the bytes of a piece.
-  func writeTogether(
-    _ data: any ResultData, at emit: ResultPath?, write: (SinkPiece) throws -> Void,
-    append: (_ record: [UInt8], _ bytes: inout [UInt8]) throws -> Void
-  ) throws {
-    var held: [UInt8] = []
-    var count = 0
-    try data.forEachValue(at: emit) { record in
-      try append(record, &held)
-      count += 1
-      if held.count > 256 << 10 {
-        try write(.bytes(held, records: count))
-        held = []
-        count = 0
-      }
-    }
-    if count > 0 { try write(.bytes(held, records: count)) }
-  }
 }
 
 /// How the rows of one table of `tables` become pieces of its output.
