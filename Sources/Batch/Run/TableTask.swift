@@ -14,14 +14,12 @@ extension TaskRunner {
     let requests = TableRequester(self, item: item, operation: operation, tables: tables)
     if tables.settings.bulk != nil {
       var task = BulkOperation(requests, update: update, results: results)
-      let hasEnded = try await task.run()
-      results = task.results
-      return hasEnded
+      defer { results = task.results }
+      return try await task.run()
     }
     var task = TableTask(requests, update: update, results: results)
-    let hasEnded = try await task.run()
-    results = task.results
-    return hasEnded
+    defer { results = task.results }
+    return try await task.run()
   }
 }
 
