@@ -51,8 +51,7 @@ final class CSVSource {
     parser = CSVParser(reader, delimiter: delimiter)
     guard let header = try parser.record() else {
       throw InputProblem(
-        file: reader.name, line: nil,
-        message: "the file is empty; its first line names the columns")
+        file: reader.name, message: "the file is empty; its first line names the columns")
     }
     let names = header.map { $0 ?? "" }
     if let empty = names.firstIndex(of: "") {

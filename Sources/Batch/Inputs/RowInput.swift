@@ -189,7 +189,7 @@ final class ByteReader {
     guard descriptor >= 0 else {
       let reason = errno
       throw InputProblem(
-        file: path, line: nil,
+        file: path,
         message: reason == ENOENT
           ? "there is no such file"
           : "the input cannot be opened: \(String(cString: strerror(reason)))")
@@ -198,7 +198,7 @@ final class ByteReader {
     // A pipe has its rows once, and they are checked before the run reads them.
     guard FileStatus(descriptor: descriptor)?.isRegular == true else {
       throw InputProblem(
-        file: path, line: nil,
+        file: path,
         message:
           "it is not a regular file, and its rows are read more than once; write them into a file, or read them from "
           + "standard input with `stdin: csv` or `stdin: jsonl`")
@@ -219,8 +219,7 @@ final class ByteReader {
     }
     guard code == 0 else {
       throw InputProblem(
-        file: name, line: nil,
-        message: "the input cannot be read: \(String(cString: strerror(code)))")
+        file: name, message: "the input cannot be read: \(String(cString: strerror(code)))")
     }
     return block
   }

@@ -79,12 +79,12 @@ final class QuerySource {
   /// The column names of a query's result.
   static func columns(path: String, query: String) throws(InputProblem) -> [String] {
     guard let status = FilePath.status(of: path) else {
-      throw InputProblem(file: path, line: nil, message: "there is no such file")
+      throw InputProblem(file: path, message: "there is no such file")
     }
     // Opening a pipe would wait for its writer.
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw InputProblem(
-        file: path, line: nil, message: "it is not a regular file, and so not a SQLite database")
+        file: path, message: "it is not a regular file, and so not a SQLite database")
     }
     let names: [String]
     do {
@@ -100,7 +100,7 @@ final class QuerySource {
     var seen: Set<String> = []
     for name in names where !seen.insert(name).inserted {
       throw InputProblem(
-        file: path, line: nil,
+        file: path,
         message: "the query returns two columns `\(name)`; rename one of them with `AS`")
     }
     return names
@@ -122,6 +122,6 @@ final class QuerySource {
       message =
         "it has more than one statement, or a parameter; write one statement with its values"
     }
-    return InputProblem(file: path, line: nil, message: "the query cannot be run: \(message)")
+    return InputProblem(file: path, message: "the query cannot be run: \(message)")
   }
 }

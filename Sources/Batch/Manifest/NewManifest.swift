@@ -119,7 +119,7 @@ public struct NewManifest: Sendable {
     } catch {
       let reason =
         (error as? PipelineFileEnvironment.Failure)?.reason ?? (error as? CacheError)?.message
-      throw InputProblem(file: document, line: nil, message: reason ?? "\(error)")
+      throw InputProblem(file: document, message: reason ?? "\(error)")
     }
   }
 
@@ -152,7 +152,7 @@ public struct NewManifest: Sendable {
     if let input = kind?.reading(path) { return input }
     let extensions = Self.rowExtensions.joined(separator: ", ")
     throw InputProblem(
-      file: path, line: nil,
+      file: path,
       message:
         "the extension of rows is one of \(extensions); `gqlrun batch sinks` lists all kinds of rows"
     )
@@ -171,7 +171,7 @@ public struct NewManifest: Sendable {
     guard let kind else {
       let extensions = Self.sinkExtensions.joined(separator: ", ")
       throw InputProblem(
-        file: path, line: nil, message: "the extension of a sink is one of \(extensions)")
+        file: path, message: "the extension of a sink is one of \(extensions)")
     }
     return "\(kind.name): { path: \(quoted(path)) }"
   }
