@@ -68,7 +68,7 @@ actor SinkStage {
     writer = SinkWriter(
       plan, base: base, owner: try TableMarker.Owner(manifest, shard: shard, journal: journal),
       keys: keys, recorded: try journal.sinks())
-    for (name, bookmark) in try journal.bookmarks() { bookmarks[name] = bookmark }
+    bookmarks = try journal.bookmarks()
   }
 
   /// Opens the sinks, so that errors are found before the first request.
