@@ -149,11 +149,12 @@ package final class PostgresConnection {
     }
   }
 
-  /// Runs statements in the open transaction, or in one of their own.
+  /// Executes a statement in the open transaction, or in one of its own.
   @discardableResult
-  package func inTransaction<Value>(_ body: () throws -> Value) throws -> Value {
-    if isInTransaction { return try body() }
-    return try transaction { try body() }
+  package func runInTransaction(_ sql: String, _ parameters: [PostgresValue]) throws -> PostgresRows
+  {
+    if isInTransaction { return try run(sql, parameters: parameters) }
+    return try transaction { try run(sql, parameters: parameters) }
   }
 
   /// Calls `body` with the address of each part, also of an empty one, in a copy of all.

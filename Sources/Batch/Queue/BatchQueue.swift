@@ -203,13 +203,11 @@ public struct BatchQueue {
     _ operations: [[UInt8]], of run: QueueRun, connection: PostgresConnection
   ) throws {
     guard !operations.isEmpty else { return }
-    try connection.inTransaction {
-      try connection.run(
-        """
-        UPDATE gq_run SET added = ARRAY(SELECT op FROM unnest(added) AS op WHERE op <> ALL ($2::text[]))
-        WHERE id = $1::uuid
-        """, .text(run.id), .texts(operations))
-    }
+    try connection.runInTransaction(
+      """
+      UPDATE gq_run SET added = ARRAY(SELECT op FROM unnest(added) AS op WHERE op <> ALL ($2::text[]))
+      WHERE id = $1::uuid
+      """, [.text(run.id), .texts(operations)])
   }
 
   private static func cancelled(_ manifest: Manifest) -> JournalError {

@@ -248,21 +248,18 @@ struct QueueTaskGroup {
   ) throws {
     guard !ids.isEmpty else { return }
     let columns = texts[0].indices.map { column in PostgresValue.texts(texts.map { $0[column] }) }
-    let parameters: [PostgresValue] = [.text(run), .byteStrings(ids)] + columns
-    let rows = try connection.inTransaction {
-      try connection.run(
-        """
-        WITH added AS (
-          INSERT INTO gq_task (run, id, op, key, variables, uploads, state, row_values, error, ended)
-          SELECT $1::uuid, id, op, key, variables, uploads, state, row_values, error,
-            CASE WHEN error IS NULL THEN 0 ELSE extract(epoch FROM clock_timestamp()) END
-          FROM unnest($2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-            $8::text[], $9::text[])
-            AS u(id, op, key, variables, error, uploads, state, row_values)
-          ON CONFLICT DO NOTHING RETURNING state)
-        SELECT count(*), count(*) FILTER (WHERE state = 'failed') FROM added
-        """, parameters: parameters)
-    }
+    let rows = try connection.runInTransaction(
+      """
+      WITH added AS (
+        INSERT INTO gq_task (run, id, op, key, variables, uploads, state, row_values, error, ended)
+        SELECT $1::uuid, id, op, key, variables, uploads, state, row_values, error,
+          CASE WHEN error IS NULL THEN 0 ELSE extract(epoch FROM clock_timestamp()) END
+        FROM unnest($2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+          $8::text[], $9::text[])
+          AS u(id, op, key, variables, error, uploads, state, row_values)
+        ON CONFLICT DO NOTHING RETURNING state)
+      SELECT count(*), count(*) FILTER (WHERE state = 'failed') FROM added
+      """, [.text(run), .byteStrings(ids)] + columns)
     total.added += rows.int(0, 0)
     total.known += ids.count - rows.int(0, 0)
     total.failed += rows.int(0, 1)

@@ -100,12 +100,10 @@ struct QueueLevels: Sendable {
     }
     // The time of a statement orders the operations.
     try group.insert(connection, &total)
-    try connection.inTransaction {
-      try connection.run(
-        """
-        UPDATE gq_run SET added = array_append(added, $2) WHERE id = $1::uuid AND $2 <> ALL (added)
-        """, .text(run), .text(operation.id))
-    }
+    try connection.runInTransaction(
+      """
+      UPDATE gq_run SET added = array_append(added, $2) WHERE id = $1::uuid AND $2 <> ALL (added)
+      """, [.text(run), .text(operation.id)])
   }
 
   /// A needed operation of which no task succeeded.
