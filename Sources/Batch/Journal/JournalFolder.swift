@@ -106,11 +106,9 @@ public struct JournalFolder: Sendable {
     var seconds = time / 1000
     var parts = tm()
     gmtime_r(&seconds, &parts)
-    var text = [CChar](repeating: 0, count: 32)
-    let count = strftime(&text, text.count, "%Y%m%d-%H%M%S", &parts)
-    let rest = "\(time % 1000)"
-    return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      + "-" + String(repeating: "0", count: 3 - rest.count) + rest
+    return String(
+      format: "%04d%02d%02d-%02d%02d%02d-%03d", parts.tm_year + 1900, parts.tm_mon + 1,
+      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, Int32(time % 1000))
   }
 
   /// The milliseconds since 1970 of the time in a name; `nil` if it is none.
