@@ -437,9 +437,7 @@ extension TaskRunner {
   ) throws -> String? {
     let errors = page.response?.errors ?? []
     if !errors.isEmpty, !operation.judgesErrors {
-      let first = errors.prefix(3).map { $0.description(in: operation.documentName) }.joined(
-        separator: "; ")
-      return "the response has \(Quantity.count(errors.count, "error")): \(first)"
+      return errors.problem(in: operation.documentName)
     }
     // https://spec.graphql.org/September2026/#sec-Data
     if errors.isEmpty, data.unlessNull == nil { return "the response has no data" }

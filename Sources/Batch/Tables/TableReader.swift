@@ -38,13 +38,13 @@ struct TableReader: Sendable {
     var failed: FailedPlaces?
     for error in errors {
       guard let path = error.path, let length = failing(path[...], in: plan.root, of: data) else {
-        throw Self.problem(errors)
+        throw TaskProblem(errors.problem())
       }
       failed = failed ?? FailedPlaces()
       failed?.add(path.prefix(length))
     }
     guard case .object(let object) = data else {
-      throw errors.isEmpty ? TaskProblem("the response has no data") : Self.problem(errors)
+      throw errors.isEmpty ? TaskProblem("the response has no data") : TaskProblem(errors.problem())
     }
     var rows = RowReader(plan: plan, rowKey: rowKey)
     try rows.read(object, as: plan.root, at: RowReader.Place(row: rowKey, failed: failed))
@@ -107,7 +107,7 @@ struct TableReader: Sendable {
     for error in errors {
       guard let steps = error.path, steps.starts(with: path), let value,
         let length = failing(steps.dropFirst(path.count), in: shape, of: value)
-      else { throw Self.problem(errors) }
+      else { throw TaskProblem(errors.problem()) }
       failed = failed ?? FailedPlaces()
       failed?.add(steps.dropFirst(path.count).prefix(length))
     }
@@ -209,10 +209,15 @@ struct TableReader: Sendable {
     }
     return found
   }
+}
 
-  private static func problem(_ errors: [GraphQLError]) -> TaskProblem {
-    let first = errors.prefix(3).map(\.description).joined(separator: "; ")
-    return TaskProblem("the response has \(Quantity.count(errors.count, "error")): \(first)")
+extension [GraphQLError] {
+  /// Why a response with these errors is a failure, with the first three of them.
+  ///
+  /// - Parameter document: The name of the document; `nil` leaves out their locations in it.
+  func problem(in document: String? = nil) -> String {
+    let first = prefix(3).map { $0.description(in: document) }.joined(separator: "; ")
+    return "the response has \(Quantity.count(count, "error")): \(first)"
   }
 }
 
