@@ -7,22 +7,8 @@ import Testing
 
 /// `exec`, with programs in the shell that every machine has.
 @Suite(.timeLimit(.minutes(10))) struct ExecPluginTests {
-  /// A folder with a program; removed with it.
-  private final class Folder: Sendable {
-    let path: String
-
-    init(_ script: String) throws {
-      path = NSTemporaryDirectory() + "exec-\(UUID().uuidString)"
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-      try Data(script.utf8).write(to: URL(fileURLWithPath: path + "/plugin.sh"))
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func text(_ name: String) -> String {
-      (try? String(contentsOfFile: "\(path)/\(name)", encoding: .utf8)) ?? ""
-    }
-  }
+  /// The program in the folder of the bench.
+  private static let command = #"command: [sh, "${env:DIR}/plugin.sh"]"#
 
   /// Reads the question's number, which stands last, into `$id`.
   private static let id = #"id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\)}$/\1/')"#
@@ -42,13 +28,9 @@ import Testing
   private func with<Result: Sendable>(
     _ script: String, _ options: String = "", network: FakeNetwork = FakeNetwork(.ok),
     clock: TestClock = TestClock(),
-    body:
-      @Sendable (Bench, FakeNetwork, _ folder: @Sendable (String) -> String) async throws ->
-      Result
+    body: @Sendable (Bench, FakeNetwork) async throws -> Result
   ) async throws -> Result {
-    let folder = try Folder(script)
-    let entry =
-      "- exec: { command: [sh, \(folder.path)/plugin.sh]\(options.isEmpty ? "" : ", \(options)") }"
+    let entry = "- exec: { \(Self.command)\(options.isEmpty ? "" : ", \(options)") }"
     // What may restart the chain needs a bound above it.
     let bound =
       options.contains("[failure") && !options.contains("stage: http") ? "- max-retry\n" : ""
@@ -59,14 +41,15 @@ import Testing
     return try await Bench.with(
       chain, setup: .init(clock: ServiceClock(clock), transport: network)
     ) { bench in
-      try await body(bench, network, { folder.text($0) })
+      try bench.write(script, to: "plugin.sh")
+      return try await body(bench, network)
     }
   }
 
   @Test func `a program changes the fields of requests`() async throws {
     let answer = #"echo "{\"id\":$id,\"action\":\"continue\",\"headers\":{\"X-Tenant\":\"acme\"}}""#
     for stage in ["graphql", "http"] {
-      try await with(Self.answering(answer), "stage: \(stage)") { bench, network, _ in
+      try await with(Self.answering(answer), "stage: \(stage)") { bench, network in
         for _ in 0..<3 { #expect(await bench.run(policy: .networkOnly).error == nil) }
         let fields = await network.requests.map { request in
           request.head.headerFields.first { $0.name.rawName == "X-Tenant" }?.value
@@ -86,10 +69,9 @@ import Testing
         echo "{\\"id\\":$id,\\"action\\":\\"continue\\"}"
       done
       """
-    try await with(script, "options: { key: [1, a] }, events: [request, response]") {
-      bench, _, text in
+    try await with(script, "options: { key: [1, a] }, events: [request, response]") { bench, _ in
       #expect(await bench.run().error == nil)
-      let lines = text("seen").split(separator: "\n")
+      let lines = bench.text(of: "seen").split(separator: "\n")
       #expect(
         lines.first
           == #"{"event":"start","version":1,"stage":"graphql","options":{"key":[1,"a"]}}"#)
@@ -120,7 +102,7 @@ import Testing
     }
     let network = FakeNetwork(
       .events(events.map { "event: next\n\($0)\n\n" }.joined()), .ok)
-    try await with(script, "events: [event]", network: network) { bench, _, text in
+    try await with(script, "events: [event]", network: network) { bench, _ in
       let outcome = await bench.run("subscription { user { __typename id name } }")
       #expect(outcome.texts.count == 2 && outcome.texts[0].contains("N1"), "\(outcome.texts)")
       #expect(outcome.texts[1] == #"{"data":{"user":null}}"#)
@@ -128,14 +110,14 @@ import Testing
       // What the program dropped or replaced is not stored.
       let dump = await bench.dump()
       #expect(dump.contains("N1") && !dump.contains("N2") && !dump.contains("N3"), "\(dump)")
-      let lines = text("seen").split(separator: "\n")
+      let lines = bench.text(of: "seen").split(separator: "\n")
       #expect(lines.count == 4)
       #expect(
         lines[0].contains(#""event":"event""#) && lines[0].contains(#""number":1"#)
           && lines[0].contains(#""data":{"user":{"__typename":"User","id":"1","name":"N1"}}"#))
       // The results of queries are no events.
       #expect(await bench.run().error == nil)
-      #expect(text("seen").split(separator: "\n").count == 4)
+      #expect(bench.text(of: "seen").split(separator: "\n").count == 4)
     }
   }
 
@@ -150,7 +132,7 @@ import Testing
     let user = #"{\"user\":{\"id\":\"9\",\"name\":\"Eve\"}}"#
     try await with(
       Self.answering(#"echo "{\"id\":$id,\"action\":\"answer\",\"data\":\#(user)}""#)
-    ) { bench, network, _ in
+    ) { bench, network in
       #expect(await bench.run().texts == [#"{"data":{"user":{"id":"9","name":"Eve"}}}"#])
       #expect(await network.count == 0)
     }
@@ -158,12 +140,12 @@ import Testing
       Self.answering(
         #"echo "{\"id\":$id,\"action\":\"answer\",\"body\":{\"data\":{\"user\":null}}}""#),
       "stage: http"
-    ) { bench, network, _ in
+    ) { bench, network in
       #expect(await bench.run().texts == [#"{"data":{"user":null}}"#])
       #expect(await network.count == 0)
     }
     let refusal = #"echo "{\"id\":$id,\"action\":\"fail\",\"code\":\"no\",\"message\":\"never\"}""#
-    try await with(Self.answering(refusal)) { bench, network, _ in
+    try await with(Self.answering(refusal)) { bench, network in
       let outcome = await bench.run()
       #expect(outcome.code?.rawValue == "no" && outcome.message.contains("exec: never"))
       #expect(await network.count == 0)
@@ -193,11 +175,11 @@ import Testing
       #"*'"attempt":1'*'"event":"failure"'*|*'"event":"failure"'*'"attempt":1'*"#,
       #"\"action\":\"retry\""#)
     let network = FakeNetwork(Self.refused, .ok)
-    try await with(script, "events: [failure]", network: network) { bench, network, text in
+    try await with(script, "events: [failure]", network: network) { bench, network in
       let outcome = await bench.run()
       #expect(outcome.error == nil, "\(outcome.message)")
       #expect(await network.count == 2)
-      let seen = text("seen")
+      let seen = bench.text(of: "seen")
       for part in [
         #""event":"failure""#, #""layer":"transport""#, #""delivery":"answered""#,
         #""status":400"#, #"rotated"#,
@@ -208,17 +190,17 @@ import Testing
     // Later failures are passed on.
     try await with(
       script, "events: [failure]", network: FakeNetwork(Self.refused, Self.refused, .ok)
-    ) { bench, network, text in
+    ) { bench, network in
       #expect(await bench.run().failure?.http?.status == 400)
       #expect(await network.count == 2)
-      #expect(text("seen").split(separator: "\n").count == 2)
+      #expect(bench.text(of: "seen").split(separator: "\n").count == 2)
     }
   }
 
   @Test func `a program answers failures with a result or another error`() async throws {
     let result = Self.seeing(
       #"*'"event":"failure"'*"#, #"\"action\":\"answer\",\"data\":{\"user\":null}"#)
-    try await with(result, "events: [failure]", network: FakeNetwork(Self.refused)) { bench, _, _ in
+    try await with(result, "events: [failure]", network: FakeNetwork(Self.refused)) { bench, _ in
       #expect(await bench.run().texts == [#"{"data":{"user":null}}"#])
     }
     let error = Self.seeing(
@@ -226,8 +208,7 @@ import Testing
     try await with(
       error, "stage: http, events: [failure]",
       network: FakeNetwork(.failure(.connectionFailed, .notSent))
-    ) {
-      bench, _, _ in
+    ) { bench, _ in
       #expect(await bench.run().code?.rawValue == "moved")
     }
   }
@@ -235,25 +216,24 @@ import Testing
   @Test func `a program gets the beginning of a body, and the response stays whole`() async throws {
     let script = Self.seeing("none", "")
     let options = "stage: http, events: [response], max_body: "
-    try await with(script, options + "1KiB") { bench, _, text in
+    try await with(script, options + "1KiB") { bench, _ in
       #expect(await bench.run().error == nil)
-      #expect(text("seen").contains(#""body_is_whole":true"#), "\(text("seen"))")
+      let seen = bench.text(of: "seen")
+      #expect(seen.contains(#""body_is_whole":true"#), "\(seen)")
     }
-    try await with(script, options + "9B") { bench, _, text in
+    try await with(script, options + "9B") { bench, _ in
       let outcome = await bench.run()
       #expect(outcome.error == nil && outcome.texts.count == 1, "\(outcome.message)")
-      #expect(text("seen").contains(#""body":"{\"data\":{""#), "\(text("seen"))")
-      #expect(text("seen").contains(#""body_is_whole":false"#))
+      let seen = bench.text(of: "seen")
+      #expect(seen.contains(#""body":"{\"data\":{""#), "\(seen)")
+      #expect(seen.contains(#""body_is_whole":false"#))
     }
   }
 
   @Test func `a program gets no body of a subscription, whose events would wait for it`()
     async throws
   {
-    let folder = try Folder(Self.seeing("none", ""))
-    let exec =
-      "- exec: { command: [sh, \(folder.path)/plugin.sh], stage: http, "
-      + "events: [response], max_body: 1MiB }"
+    let exec = "- exec: { \(Self.command), stage: http, events: [response], max_body: 1MiB }"
     // The subscription does not end: waiting for its body would not end either.
     let script: [RawServer.Step] =
       RawServer.Step.greeting + [.message(SocketTests.next("Ada")), .untilClosed]
@@ -261,15 +241,17 @@ import Testing
       script, chain: Bench.plain.replacing("- fetch", with: exec + "\n- fetch"), isSocket: true,
       setup: .init(clock: ServiceClock(TestClock()))
     ) { bench, _ in
+      try bench.write(Self.seeing("none", ""), to: "plugin.sh")
       var count = 0
       for try await _ in bench.runner.execute(try Bench.request(SocketTests.document)) {
         count += 1
         break
       }
       #expect(count == 1)
+      let seen = bench.text(of: "seen")
+      #expect(seen.contains(#""event":"response""#), "\(seen)")
+      #expect(!seen.contains(#""body""#))
     }
-    #expect(folder.text("seen").contains(#""event":"response""#), "\(folder.text("seen"))")
-    #expect(!folder.text("seen").contains(#""body""#))
   }
 
   private static let partial = FakeNetwork.Answer.body(
@@ -281,25 +263,25 @@ import Testing
     let script = Self.seeing(
       #"*'"event":"response"'*"#,
       #"\"action\":\"answer\",\"errors\":[{\"message\":\"later\",\"path\":[\"user\",\"name\"]}]"#)
-    try await with(script, "events: [response]", network: FakeNetwork(Self.partial)) {
-      bench, _, text in
+    try await with(script, "events: [response]", network: FakeNetwork(Self.partial)) { bench, _ in
       #expect(
         await bench.run().texts == [
           #"{"data":{"user":{"id":"1","name":null}},"#
             + #""errors":[{"message":"later","path":["user","name"]}],"extensions":{"cost":1}}"#
         ])
       #expect(await bench.dump().contains("User:1"))
+      let seen = bench.text(of: "seen")
       #expect(
-        text("seen").contains(
+        seen.contains(
           #""errors":[{"message":"no","code":"DENIED","path":["user","name"],"extensions":{"code":"DENIED"}}]"#
         ),
-        "\(text("seen"))")
-      #expect(!text("seen").contains(#""data""#))
+        "\(seen)")
+      #expect(!seen.contains(#""data""#))
     }
     // An answer with `data` is the whole result.
     let whole = Self.seeing(
       #"*'"event":"response"'*"#, #"\"action\":\"answer\",\"data\":{\"user\":null}"#)
-    try await with(whole, "events: [response]", network: FakeNetwork(Self.partial)) { bench, _, _ in
+    try await with(whole, "events: [response]", network: FakeNetwork(Self.partial)) { bench, _ in
       #expect(await bench.run().texts == [#"{"data":{"user":null}}"#])
       #expect(await !bench.dump().contains("User:1"))
     }
@@ -311,10 +293,11 @@ import Testing
       ("1KiB", #""data":{"user":{"id":"1","name":"Ada"}},"data_is_whole":true"#),
       ("9B", #""data_is_whole":false"#),
     ] {
-      try await with(script, "events: [response], max_data: \(limit)") { bench, _, text in
+      try await with(script, "events: [response], max_data: \(limit)") { bench, _ in
         #expect(await bench.run().texts == [Bench.answered])
-        #expect(text("seen").contains(part), "\(text("seen"))")
-        #expect(text("seen").contains("Ada") == (limit == "1KiB"))
+        let seen = bench.text(of: "seen")
+        #expect(seen.contains(part), "\(seen)")
+        #expect(seen.contains("Ada") == (limit == "1KiB"))
       }
     }
   }
@@ -327,10 +310,11 @@ import Testing
     let script = Self.seeing("none", "")
     try await with(
       script, "events: [response], max_data: 1KiB", network: FakeNetwork(.body(body))
-    ) { bench, _, text in
+    ) { bench, _ in
       #expect(await bench.run().texts == [body])
-      #expect(text("seen").contains(#""data":null"#) == hasData, "\(text("seen"))")
-      #expect(text("seen").contains(#""data_is_whole":true"#))
+      let seen = bench.text(of: "seen")
+      #expect(seen.contains(#""data":null"#) == hasData, "\(seen)")
+      #expect(seen.contains(#""data_is_whole":true"#))
     }
   }
 
@@ -356,7 +340,7 @@ import Testing
     ] {
       // Three retries are what max-retry allows.
       try await with(script, "events: [failure, response]", network: FakeNetwork(answer)) {
-        bench, network, _ in
+        bench, network in
         let outcome = await bench.run(Bench.rename)
         #expect(await network.count == sends, "\(outcome.message)")
         #expect(
@@ -369,7 +353,7 @@ import Testing
   @Test func `the message about a program has the end of its standard error, without secrets`()
     async throws
   {
-    try await with("") { bench, _, _ in
+    try await with("") { bench, _ in
       let setup = Bench.Setup(clock: ServiceClock(TestClock()))
       setup.secrets.insert(SecretString("hidden-7f"))
       let folder = bench.folder
@@ -398,7 +382,7 @@ import Testing
 
   @Test func `a long standard error is cut in the message`() async throws {
     let script = "head -c 100000 /dev/zero | tr '\\0' x >&2; echo last >&2; read -r line; exit 2"
-    try await with(script) { bench, _, _ in
+    try await with(script) { bench, _ in
       let message = await bench.run().message
       #expect(
         message.hasSuffix("xxlast") && message.contains("standard error: …xx"), "\(message)")
@@ -406,33 +390,33 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    (#"\"action\":\"answer\",\"data\":[1]"#, "with the array `data`"),
-    (#"\"action\":\"answer\",\"errors\":\"no\""#, "with the string `errors`"),
-    (#"\"action\":\"answer\""#, "without `data` and without `errors`"),
-    (#"\"action\":\"answer\",\"errors\":[]"#, "without `data` and without `errors`"),
-    (#"\"action\":\"answer\",\"errors\":null"#, "without `data` and without `errors`"),
-    (#"\"action\":\"continue\",\"context\":{\"a\":1}"#, "of type number in `context`"),
-    (#"\"action\":\"continue\",\"headers\":[\"X-A: 1\"]"#, "with the array `headers`"),
-  ])
-  func `an answer whose members have other types is an error`(
-    _ answer: String, _ problem: String
+  private static let twoMembers = "on one line: an object has two members with the same key"
+  private static let tooManyFields =
+    #"\"action\":\"continue\",\"headers\":{$(seq -f '"X-%g":"1"' -s , 1001)}"#
+
+  @Test(
+    arguments: [
+      ("graphql", #"\"action\":\"answer\",\"data\":[1]"#, "with the array `data`"),
+      ("graphql", #"\"action\":\"answer\",\"errors\":\"no\""#, "with the string `errors`"),
+      ("graphql", #"\"action\":\"answer\""#, "without `data` and without `errors`"),
+      ("graphql", #"\"action\":\"answer\",\"errors\":[]"#, "without `data` and without `errors`"),
+      ("graphql", #"\"action\":\"answer\",\"errors\":null"#, "without `data` and without `errors`"),
+      ("graphql", #"\"action\":\"continue\",\"context\":{\"a\":1}"#, "of type number in `context`"),
+      ("graphql", #"\"action\":\"continue\",\"headers\":[\"X-A: 1\"]"#, "with the array `headers`"),
+      ("graphql", tooManyFields, "more than 1000 header fields"),
+      ("graphql", #"\"action\":\"continue\",\"action\":\"fail\""#, twoMembers),
+      ("http", #"\"action\":\"answer\",\"status\":\"200\""#, "with the string `status`"),
+      ("http", #"\"action\":\"answer\",\"status\":200.5"#, "with the status 200.5"),
+      ("http", #"\"action\":\"continue\",\"remove\":[1]"#, "of type number in `remove`"),
+    ] as [(String, String, String)])
+  func `an answer with members of other types, too many fields or a member twice is an error`(
+    _ stage: String, _ answer: String, _ problem: String
   ) async throws {
-    try await with(Self.answering(#"echo "{\"id\":$id,\#(answer)}""#)) { bench, network, _ in
+    try await with(Self.answering(#"echo "{\"id\":$id,\#(answer)}""#), "stage: \(stage)") {
+      bench, network in
       let outcome = await bench.run()
       #expect(outcome.code == .execFailed)
       #expect(outcome.message.contains(problem), "\(outcome.message)")
-      #expect(await network.count == 0)
-    }
-  }
-
-  @Test func `an answer with more than a thousand header fields is an error`() async throws {
-    let headers = #"{$(seq -f '"X-%g":"1"' -s , 1001)}"#
-    let answer = #"echo "{\"id\":$id,\"action\":\"continue\",\"headers\":\#(headers)}""#
-    try await with(Self.answering(answer)) { bench, network, _ in
-      let outcome = await bench.run()
-      #expect(outcome.code == .execFailed)
-      #expect(outcome.message.contains("more than 1000 header fields"), "\(outcome.message)")
       #expect(await network.count == 0)
     }
   }
@@ -442,7 +426,7 @@ import Testing
     let headers = (0..<1_000).map { "X-\($0): a" }.joined(separator: ", ")
     let entries = """
       - headers: { set: { \(headers) } }
-      - exec: { command: [sh, "${env:DIR}/plugin.sh"], stage: http }
+      - exec: { \(Self.command), stage: http }
       - fetch
       """
     let network = FakeNetwork(.ok)
@@ -459,23 +443,6 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"\"action\":\"answer\",\"status\":\"200\""#, "with the string `status`"),
-    (#"\"action\":\"answer\",\"status\":200.5"#, "with the status 200.5"),
-    (#"\"action\":\"continue\",\"remove\":[1]"#, "of type number in `remove`"),
-  ])
-  func `an answer of the HTTP stage whose members have other types is an error`(
-    _ answer: String, _ problem: String
-  ) async throws {
-    try await with(Self.answering(#"echo "{\"id\":$id,\#(answer)}""#), "stage: http") {
-      bench, network, _ in
-      let outcome = await bench.run()
-      #expect(outcome.code == .execFailed)
-      #expect(outcome.message.contains(problem), "\(outcome.message)")
-      #expect(await network.count == 0)
-    }
-  }
-
-  @Test(arguments: [
     (
       "graphql",
       #"\"action\":\"continue\",\"status\":\"ok\",\"code\":0,\"data\":\"x\",\"remove\":1"#
@@ -487,7 +454,7 @@ import Testing
     _ stage: String, _ answer: String
   ) async throws {
     let script = Self.answering(#"echo "{\"id\":$id,\#(answer)}""#)
-    try await with(script, "stage: \(stage)") { bench, _, _ in
+    try await with(script, "stage: \(stage)") { bench, _ in
       let outcome = await bench.run()
       #expect(outcome.error == nil && outcome.texts.count == 1, "\(outcome.message)")
     }
@@ -496,7 +463,7 @@ import Testing
   @Test(arguments: [#"{\"query\":\"{ a }\"}"#, #"\"{\\\"query\\\":\\\"{ a }\\\"}\""#])
   func `a program replaces the body of a request by text or JSON`(_ body: String) async throws {
     let answer = #"printf '%s\n' "{\"id\":$id,\"action\":\"continue\",\"body\":\#(body)}""#
-    try await with(Self.answering(answer), "stage: http") { bench, network, _ in
+    try await with(Self.answering(answer), "stage: http") { bench, network in
       _ = await bench.run()
       #expect(await network.requests.first?.body == Array(#"{"query":"{ a }"}"#.utf8))
     }
@@ -515,7 +482,7 @@ import Testing
         "*'\"event\":\"\(event)\"'*", #"\"action\":\"answer\","# + member)
       try await with(
         script, "stage: http, events: [\(event)]", network: FakeNetwork(answer)
-      ) { bench, _, _ in
+      ) { bench, _ in
         let outcome = await bench.run(Bench.rename)
         #expect(outcome.code == .execFailed, "\(outcome.message)")
         #expect(outcome.failure?.delivery == delivery, "\(event)")
@@ -525,7 +492,7 @@ import Testing
 
   @Test func `retry needs failures, and a bound`() async throws {
     let script = Self.answering(#"echo "{\"id\":$id,\"action\":\"retry\"}""#)
-    try await with(script, "events: [response]") { bench, _, _ in
+    try await with(script, "events: [response]") { bench, _ in
       let outcome = await bench.run()
       #expect(outcome.code == .execFailed && outcome.message.contains("without a valid action"))
     }
@@ -539,7 +506,7 @@ import Testing
       read -r start; read -r line
       exit 3
       """
-    try await with(script, "restarts: 1") { bench, network, _ in
+    try await with(script, "restarts: 1") { bench, network in
       var messages: [String] = []
       for _ in 0..<3 { messages.append(await bench.run().message) }
       #expect(messages[0].contains("ended with status 3 before it answered"))
@@ -556,35 +523,24 @@ import Testing
       echo "{\\"id\\":$id,\\"action\\":\\"continue\\"}"
       """
     for _ in 0..<50 {
-      try await with(script) { bench, _, _ in
+      try await with(script) { bench, _ in
         let outcome = await bench.run()
         #expect(outcome.error == nil, "\(outcome.message)")
       }
     }
   }
 
-  @Test func `a program that says something else is ended`() async throws {
-    try await with(Self.answering("echo hello")) { bench, _, _ in
-      let outcome = await bench.run()
-      #expect(outcome.code == .execFailed)
-      #expect(outcome.message.contains("invalid answer"), "\(outcome.message)")
-      #expect(outcome.message.contains("hello"))
-    }
-  }
-
   @Test(arguments: [
-    (
-      #"echo "{\"id\":$id,\"action\":\"continue\",\"action\":\"fail\"}""#,
-      "on one line: an object has two members with the same key"
-    ), ("head -c 67108865 /dev/zero", "sent a line of more than 64 MiB and was ended"),
+    ("echo hello", ["invalid answer", "hello"]),
+    ("head -c 67108865 /dev/zero", ["sent a line of more than 64 MiB and was ended"]),
   ])
-  func `the message about an invalid answer has the reason`(
-    _ answer: String, _ reason: String
+  func `a program that says something else is ended`(
+    _ answer: String, _ parts: [String]
   ) async throws {
-    try await with(Self.answering(answer)) { bench, _, _ in
+    try await with(Self.answering(answer)) { bench, _ in
       let outcome = await bench.run()
       #expect(outcome.code == .execFailed)
-      #expect(outcome.message.contains(reason), "\(outcome.message)")
+      for part in parts { #expect(outcome.message.contains(part), "\(outcome.message)") }
     }
   }
 
@@ -596,14 +552,14 @@ import Testing
       sleep 1000
       """
     let clock = TestClock()
-    try await with(script, "timeout: 300ms", clock: clock) { bench, _, text in
+    try await with(script, "timeout: 300ms", clock: clock) { bench, _ in
       async let running = bench.run()
       await bench.log.lines(1, with: "asked")
       await clock.sleepers(1)
       clock.advance(by: .milliseconds(300))
       let outcome = await running
       #expect(outcome.message.contains("did not answer within 300ms"), "\(outcome.message)")
-      let process = try #require(pid_t(text("pid").split(separator: "\n").first ?? ""))
+      let process = try #require(pid_t(bench.text(of: "pid").split(separator: "\n").first ?? ""))
       // A zombie can still be sent signals; one that was waited for cannot.
       while kill(process, 0) == 0, !Task.isCancelled { await Task.yield() }
       #expect(kill(process, 0) != 0)
@@ -622,7 +578,7 @@ import Testing
 
   @Test func `what a program says on standard error is in the log`() async throws {
     let answer = #"echo "a note" >&2; echo "{\"id\":$id,\"action\":\"continue\"}""#
-    try await with(Self.answering(answer)) { bench, _, _ in
+    try await with(Self.answering(answer)) { bench, _ in
       _ = await bench.run()
       await bench.log.lines(1, with: "a note")
     }
@@ -630,7 +586,7 @@ import Testing
 
   @Test func `many questions are answered at a time`() async throws {
     let answer = #"echo "{\"id\":$id,\"action\":\"continue\",\"headers\":{\"X-Id\":\"$id\"}}""#
-    try await with(Self.answering(answer), "timeout: 1m") { bench, network, _ in
+    try await with(Self.answering(answer), "timeout: 1m") { bench, network in
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<50 {
           group.addTask { _ = await bench.run(policy: .networkOnly) }
