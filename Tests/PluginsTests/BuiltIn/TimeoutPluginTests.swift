@@ -16,14 +16,18 @@ import Testing
 
   private static let chain = "- timeout: { total: 30s }\n" + Bench.plain
 
-  @Test func `a server that does not answer is given up after the total time`() async throws {
+  @Test(arguments: [nil, 2] as [Int?])
+  func `a server that does not answer is given up after the total time, or that of the request`(
+    _ seconds: Int?
+  ) async throws {
     let clock = TestClock()
     let setup = setup(clock, FakeNetwork(.silence))
     try await Bench.with(Self.chain, setup: setup) { bench in
-      async let outcome = bench.run()
+      async let outcome = bench.run { $0.timeout = seconds.map { Duration.seconds($0) } }
       await clock.sleepers(1)
-      clock.advance(by: .seconds(30))
-      expectTimeout(await outcome)
+      let total = seconds ?? 30
+      clock.advance(by: .seconds(total))
+      expectTimeout(await outcome, "\(total)s")
     }
   }
 
@@ -69,17 +73,6 @@ import Testing
         #expect((error as? ChainError)?.code == .timedOut)
       }
       await server.log.closure()
-    }
-  }
-
-  @Test func `the time limit of a request overrides the option`() async throws {
-    let clock = TestClock()
-    let setup = setup(clock, FakeNetwork(.silence))
-    try await Bench.with(Self.chain, setup: setup) { bench in
-      async let outcome = bench.run { $0.timeout = .seconds(2) }
-      await clock.sleepers(1)
-      clock.advance(by: .seconds(2))
-      expectTimeout(await outcome, "2s")
     }
   }
 
