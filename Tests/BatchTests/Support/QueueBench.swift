@@ -130,19 +130,21 @@ struct QueueBench {
     return outcome
   }
 
-  /// Runs workers at the same time, over the network.
+  /// Runs workers at the same time, over the network; a single one may be interrupted at a number of requests.
   @discardableResult
   func work(
-    _ manifest: Manifest, workers: Int = 1, transport: (any HTTPTransport)? = nil
+    _ manifest: Manifest, workers: Int = 1, transport: (any HTTPTransport)? = nil,
+    stopAt: Int? = nil
   ) async throws -> [BatchWorker.Summary] {
     let network = AsyncHTTPTransport()
+    let control = RunControl()
+    let counting = stopAt.map { CountingTransport(network, stopAt: $0, control) }
     do {
       let summaries = try await withThrowingTaskGroup(of: BatchWorker.Summary.self) { group in
         for _ in 0..<workers {
           group.addTask {
-            try await BatchWorker(
-              manifest, services: Services(transport: transport ?? network)
-            ).run()
+            let services = Services(transport: transport ?? counting ?? network)
+            return try await BatchWorker(manifest, services: services).run(control)
           }
         }
         return try await group.reduce(into: []) { $0.append($1) }
