@@ -196,13 +196,17 @@ struct SubscriptionRunTests {
     EndOfLoad([.errors, .open(0, hasError: true)], opened: 0, failed: 2, events: 0),
     EndOfLoad([.errors, .open(2)], opened: 1, failed: 1, events: 0),
     EndOfLoad([.errors, .open(2, hasError: true)], opened: 1, failed: 1, events: 1),
+    EndOfLoad([.errors, .errors, .errors, .open(2)], opened: 0, failed: 3, events: 0),
+    EndOfLoad(
+      [.errors, .errors, .errors, .open(2, hasError: true)], opened: 0, failed: 4, events: 0),
+    EndOfLoad([.errors, .errors, .errors, .open(4)], opened: 1, failed: 3, events: 0),
     EndOfLoad([.errors, .status(500), .open(0)], opened: 1, failed: 2, events: 0),
     EndOfLoad([.open(0)], opened: 1, failed: 0, events: 0),
     EndOfLoad([.open(0, hasError: true)], opened: 1, failed: 0, events: 1),
   ]
 
   @Test(
-    "an attempt after a refused one, without a result at the end of the load, is opened if that took longer than the delay",
+    "an attempt after refused ones, without a result at the end of the load, is opened if that took longer than they did",
     arguments: ends)
   func endsAfterRefusal(_ end: EndOfLoad) async throws {
     let report = try await held(end.answers)

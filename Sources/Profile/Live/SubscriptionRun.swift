@@ -97,15 +97,16 @@ package final class SubscriptionRun: Sendable {
         let subscription = mix.next()
         group.addTask { [self] in
           var hasLost = false
-          var longestRefusal: Duration?
+          var refusedSince: Duration?
           while !Task.isCancelled {
+            let start = clock.now()
             let end = await measure(
-              subscription, recorder, hasLost: hasLost, longestRefusal: longestRefusal)
+              subscription, recorder, hasLost: hasLost, refusedSince: refusedSince)
             switch end {
             case .completed: return
-            case .lost: (hasLost, longestRefusal) = (true, nil)
-            case .refused(let duration): longestRefusal = max(longestRefusal ?? .zero, duration)
-            case .failed: longestRefusal = nil
+            case .lost: (hasLost, refusedSince) = (true, nil)
+            case .refused: refusedSince = refusedSince ?? start
+            case .failed: refusedSince = nil
             }
             try? await clock.sleep(for: Self.reopeningDelay)
           }
@@ -136,25 +137,22 @@ package final class SubscriptionRun: Sendable {
   }
 
   /// How a subscription has ended.
-  private enum End {
-    case completed, lost, failed
-    /// With the time from the server's acceptance to its error.
-    case refused(after: Duration)
-  }
+  private enum End { case completed, lost, refused, failed }
 
   /// Measures one subscription until it ends.
   ///
   /// A server accepts a subscription that it refuses with an error as it accepts others: it counts as opened once it has
   /// another result, and without one if it is open at the end of the measured time. Where the attempt before was
-  /// refused, that time may have ended before the error came; such an attempt counts if it is open for longer than the
-  /// longest of the refusals in a row took, and the delay before it was made.
+  /// refused, that time may have ended before the error came, and on a busy machine the error may come seconds later than
+  /// before; such an attempt counts if it is open for longer than all refused ones in a row and the delays after them took.
   ///
   /// - Parameters:
   ///   - hasLost: Whether it has lost a connection before.
-  ///   - longestRefusal: How long the attempts before this one were open until they were refused; `nil` if the last was not.
+  ///   - refusedSince: When the first of the attempts was made that were refused in a row before this one; `nil` if the last
+  ///     was not.
   private func measure(
     _ choice: LoadMix.Choice, _ recorder: EventRecorder, hasLost: Bool = false,
-    longestRefusal: Duration? = nil
+    refusedSince: Duration? = nil
   ) async -> End {
     let arrival = Arrival(hasLost: hasLost) {
       recorder.opened(at: $0.seconds, isAgain: $1)
@@ -170,7 +168,7 @@ package final class SubscriptionRun: Sendable {
         failure = error
       }
       return conclude(
-        received, with: failure, longestRefusal: longestRefusal, to: recorder, arrival)
+        received, with: failure, refusedSince: refusedSince, to: recorder, arrival)
     }
   }
 
@@ -179,14 +177,13 @@ package final class SubscriptionRun: Sendable {
   /// Not inlined, because every subscription would have its frame.
   @inline(never)
   private func conclude(
-    _ received: Received, with failure: (any Error)?, longestRefusal: Duration?,
+    _ received: Received, with failure: (any Error)?, refusedSince: Duration?,
     to recorder: EventRecorder, _ arrival: Arrival
   ) -> End {
     let now = runner.services.clock.now()
     if Task.isCancelled {
       // The measured time is over.
-      let patience = longestRefusal.map { $0 + Self.reopeningDelay }
-      if patience.map({ arrival.age(at: now) > $0 }) ?? true {
+      if refusedSince.map({ arrival.isOpen(at: now, forLongerThanSince: $0) }) ?? true {
         arrival.confirm()
         if let refusal = received.refusal { recorder.add(refusal.event) }
       } else if let refusal = received.refusal {
@@ -196,7 +193,7 @@ package final class SubscriptionRun: Sendable {
     }
     if failure == nil, let refusal = received.refusal {
       recorder.refused(refusal.message, at: refusal.event.time)
-      return .refused(after: arrival.age(at: now))
+      return .refused
     }
     arrival.confirm()
     guard let failure else {
@@ -281,6 +278,8 @@ private final class Arrival: Sendable {
     /// When the server last accepted an attempt, and whether that is the first one after the loss before this
     /// subscription; `nil` once it counts as opened. Another attempt may follow: a single result is followed by WebSocket.
     var unconfirmed: (time: Duration, isAgain: Bool)?
+    /// Whether an attempt of the subscription counts as opened.
+    var hasConfirmed = false
     var hasLoss = false
     var isAgain: Bool
   }
@@ -302,9 +301,12 @@ private final class Arrival: Sendable {
   /// Whether an earlier connection was lost, and no gap has announced it.
   var hasLoss: Bool { state.withLock { $0.hasLoss } }
 
-  /// How long before `time` the server has accepted the last attempt; 0 if it has not.
-  func age(at time: Duration) -> Duration {
-    state.withLock { $0.opened.map { time - $0 } ?? .zero }
+  /// Whether the last attempt has been open for longer than it took from `start` until the server accepted it, or
+  /// follows one of the same subscription that was not refused.
+  func isOpen(at time: Duration, forLongerThanSince start: Duration) -> Bool {
+    state.withLock { state in
+      state.opened.map { state.hasConfirmed || time - $0 > $0 - start } ?? false
+    }
   }
 
   func note(_ time: Duration) { state.withLock { $0.last = time } }
@@ -328,8 +330,11 @@ private final class Arrival: Sendable {
 
   /// Counts the last connection as opened, once: it has more than an error without data.
   func confirm() {
-    guard let (time, isAgain) = state.withLock({ $0.unconfirmed.take() }) else { return }
-    opened(time, isAgain)
+    let connection = state.withLock { state in
+      if state.unconfirmed != nil { state.hasConfirmed = true }
+      return state.unconfirmed.take()
+    }
+    if let (time, isAgain) = connection { opened(time, isAgain) }
   }
 
   func forgetLoss() { state.withLock { $0.hasLoss = false } }
