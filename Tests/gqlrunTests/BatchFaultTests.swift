@@ -32,9 +32,9 @@ struct BatchFaultTests {
 
   @Test("a second interrupt ends at once, and --resume finds everything that was written")
   func secondInterrupt() async throws {
-    try await DemoServer.withServer { server in
+    // What is in flight is not answered, and not given up, however late the second signal is sent.
+    try await Hold.withServer(after: 0) { _, server in
       let folder = try BatchTests.folder(200)
-      // What is in flight takes a minute, which is too long to wait.
       let pipe = folder.file("errors")
       #expect(mkfifo(pipe, 0o600) == 0)
       // Open for both, so that neither side waits for the other.
@@ -42,7 +42,9 @@ struct BatchFaultTests {
       defer { close(descriptor) }
       var program = ChildProcess(
         Program.path,
-        ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=60000"],
+        [
+          "batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=20", "--timeout", "1h",
+        ],
         in: folder.path)
       program.errors = pipe
       let status = try await program.run { id in
@@ -63,7 +65,7 @@ struct BatchFaultTests {
 
   @Test("a second interrupt ends at once, although no program reads standard error")
   func unreadErrors() async throws {
-    try await DemoServer.withServer { server in
+    try await Hold.withServer(after: 0) { _, server in
       let folder = try BatchTests.folder(20)
       let pipe = folder.file("errors")
       #expect(mkfifo(pipe, 0o600) == 0)
@@ -74,7 +76,10 @@ struct BatchFaultTests {
       while write(descriptor, block, block.count) > 0 {}
       var program = ChildProcess(
         Program.path,
-        ["batch", "run", "m.batch.yaml", "-q", "--endpoint", server.url + "?delay=60000"],
+        [
+          "batch", "run", "m.batch.yaml", "-q", "--endpoint", server.url + "?delay=20", "--timeout",
+          "1h",
+        ],
         in: folder.path)
       program.errors = pipe
       let status = try await program.run { id in

@@ -106,7 +106,7 @@ struct TokenProcessTests {
 
   @Test("fault 59: what a killed process brought is there for the next one")
   func killed() async throws {
-    try await DemoServer.withServer { server in
+    try await Hold.withServer(after: 0) { _, server in
       var wish = Misbehaviour()
       wish.auth = "access-canary-1"
       server.misbehave(wish)
@@ -114,9 +114,9 @@ struct TokenProcessTests {
       // Killed while it waits for its answer: the refresh token was used up before that.
       async let running = run(
         """
-        export GQL_URL="$GQL_URL?delay=60000"
+        export GQL_URL="$GQL_URL?delay=20"
         # The file is there before the program begins.
-        sh -c 'echo $$ > first; exec "$GQLRUN" run germany.graphql -p t.pipeline.yaml' &
+        sh -c 'echo $$ > first; exec "$GQLRUN" run germany.graphql -p t.pipeline.yaml --timeout 1h' &
         wait $! 2>/dev/null
         export GQL_URL="${GQL_URL%%\\?*}"
         "$GQLRUN" run germany.graphql -p t.pipeline.yaml
