@@ -187,7 +187,7 @@ struct LiveRunTests {
   func patience() async throws {
     let message = "the subscription has received 1 event and gave up after"
     let (_, result) = try await Program.withGrowingLimit(
-      until: { $0.errors.contains(message) }
+      until: { $0.errors.contains(message) && $0.errors.contains("connection refused") }
     ) { limit in
       try await serverEnds("--patience \(limit)")
     }
