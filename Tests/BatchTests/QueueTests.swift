@@ -491,7 +491,7 @@ struct QueueTests {
     try await DemoServer.withServer { demo in
       let manifest = try bench.manifest(300, server: demo.url)
       try bench.begin(manifest)
-      let network = AsyncHTTPTransport()
+      let network = Bench.network()
       let transport = BreakingTransport(network) { try server.restart() }
       try await bench.work(manifest, workers: 2, transport: transport)
       await network.shutdown()

@@ -403,7 +403,7 @@ struct ResumeTests {
   @Test("the newest run is continued, although the time of day was set back before it")
   func clockSetBack() async throws {
     try await Bench.withServer(Self.yaml, in: location) { manifest, server in
-      let network = AsyncHTTPTransport()
+      let network = Bench.network()
       let evening = 1_790_000_000.0
       _ = try await Bench.run(manifest, services: Self.services([evening], network))
       let control = RunControl()
@@ -440,7 +440,7 @@ struct ResumeTests {
         Bench.ids(150) + Bench.ids(150).split(separator: "\n").dropFirst().joined(separator: "\n"),
         to: "ids.csv")
       let manifest = try Bench.load(Self.yaml, in: location, url: server.url)
-      let network = AsyncHTTPTransport()
+      let network = Bench.network()
       let evening = 1_790_000_000.0
       let summary = try await Bench.run(
         manifest, services: Self.services([evening, evening + 3, 0], network))

@@ -77,7 +77,7 @@ struct StopTests {
       let store = WatchedStore(base: base.records) { () throws(CacheError) in
         throw CacheError(.storage, "no room")
       }
-      let network = AsyncHTTPTransport()
+      let network = Bench.network()
       // The first answer finds the output broken: its descriptor leads to a full device.
       let breaking = BreakingTransport(network) { [path = location.path] in
         guard !output.isCache else { return }
@@ -162,7 +162,7 @@ struct StopTests {
       let manifest = try Bench.load(
         yaml(shape, "{ ndjson: { path: o } }", run: "concurrency: \(concurrency)"), in: location,
         url: server.url)
-      let network = AsyncHTTPTransport()
+      let network = Bench.network()
       // Rows are read in blocks: what is changed behind the first one is found in the middle of the run.
       let breaking = BreakingTransport(network) { [location] in
         let file = try #require(FileHandle(forUpdatingAtPath: location.file("ids.csv")))

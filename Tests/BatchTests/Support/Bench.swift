@@ -4,6 +4,7 @@ import GQLRunDemoServer
 import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
+import GQLRunTestSupport
 
 @testable import GQLRunBatch
 
@@ -76,13 +77,18 @@ enum Bench {
     }
   }
 
+  /// Real sockets whose limits of time never end: a busy machine may exceed them, and a request would be sent again.
+  static func network() -> AsyncHTTPTransport {
+    AsyncHTTPTransport(clock: ServiceClock(TestClock()))
+  }
+
   static func run(
     _ manifest: Manifest, _ options: RunOptions = RunOptions(), control: RunControl = RunControl(),
     transport: (any HTTPTransport)? = nil, store: CacheStore? = nil, stopAt: Int? = nil,
     clock: ServiceClock = ServiceClock(ContinuousClock()),
     services given: Services? = nil
   ) async throws -> RunSummary {
-    let network = AsyncHTTPTransport()
+    let network = Self.network()
     let counting = stopAt.map { CountingTransport(network, stopAt: $0, control) }
     let services =
       given ?? Services(transport: transport ?? counting ?? network, store: store, clock: clock)

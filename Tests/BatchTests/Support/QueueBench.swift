@@ -139,7 +139,7 @@ struct QueueBench {
     _ manifest: Manifest, workers: Int = 1, transport: (any HTTPTransport)? = nil,
     stopAt: Int? = nil
   ) async throws -> [BatchWorker.Summary] {
-    let network = AsyncHTTPTransport()
+    let network = Bench.network()
     let control = RunControl()
     let counting = stopAt.map { CountingTransport(network, stopAt: $0, control) }
     do {
