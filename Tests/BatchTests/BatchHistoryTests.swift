@@ -354,6 +354,8 @@ private final class QueueHistory {
       lost.insert(workers[index].worker.id)
     case .reap:
       let expected = leased.filter { lost.contains($0.value.worker) }
+      // However long the history takes, only the lost workers have been silent.
+      for worker in workers where !worker.isLost { try bench.beat(worker.worker) }
       let found = try bench.reap(manifest)
       guard found == expected.count else {
         throw Difference(description: "\(found) tasks were taken back for \(expected.count)")

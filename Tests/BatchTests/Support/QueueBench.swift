@@ -82,6 +82,12 @@ struct QueueBench {
       .text(worker.id))
   }
 
+  /// The worker sends a heartbeat.
+  func beat(_ worker: QueueWorker) throws {
+    try connection.run(
+      "UPDATE gq_worker SET seen_at = now() WHERE id = $1::uuid", .text(worker.id))
+  }
+
   func claim(_ limit: Int, _ worker: QueueWorker) throws -> [TaskItem] {
     try QueueClaim.take(limit, for: worker, operations: ["users": 0], connection)
   }
