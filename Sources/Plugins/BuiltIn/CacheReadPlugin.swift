@@ -84,6 +84,9 @@ private struct CacheReadInterceptor: CacheInterceptor {
   let plugin: CacheReadPlugin
 
   var defaultPolicy: CachePolicy? { plugin.policy }
+  var maxAge: Duration? { plugin.maxAge?.duration }
+  var maxStale: Duration? { plugin.maxStale?.duration }
+  var errors: ErrorReadPolicy { plugin.errors }
 
   func read(_ request: GraphQLRequest, context: ChainContext) async throws -> CacheReadOutcome {
     guard let store = context.services.store else { return .miss(missing: nil) }
@@ -106,12 +109,12 @@ private struct CacheReadInterceptor: CacheInterceptor {
 
   private func options(_ context: ChainContext) -> ReadOptions {
     var options = ReadOptions(
-      ages: context.ages, now: Int(context.services.secondsSince1970()), errors: plugin.errors)
-    options.ages.maxAge = plugin.maxAge?.duration ?? options.ages.maxAge
+      ages: context.ages, now: Int(context.services.secondsSince1970()), errors: errors)
+    options.ages.maxAge = maxAge ?? options.ages.maxAge
     // After a network failure, data of any age is better than none, unless `max_stale` sets a
     // limit.
-    if let maxStale = plugin.maxStale {
-      options.stale = .upTo(maxStale.duration)
+    if let maxStale {
+      options.stale = .upTo(maxStale)
     } else if context.isAfterFailure {
       options.stale = .whatever
     }

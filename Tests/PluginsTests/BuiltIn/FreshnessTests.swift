@@ -114,6 +114,15 @@ struct FreshnessTests {
     }
   }
 
+  @Test("other readers of the store, such as gqlrun cache read, have the options of the chain")
+  func optionsOfTheChain() throws {
+    let options = "max_age: 5m, max_stale: 1h, errors: replay"
+    let pipeline = try Bench.pipeline(Self.chain(options), url: "http://localhost/")
+    #expect(pipeline.allAges.maxAge == .seconds(300))
+    #expect(pipeline.maxStale == .seconds(3600))
+    #expect(pipeline.readErrors == .replay)
+  }
+
   @Test("max_stale without any max_age is noticed")
   func uselessMaxStale() throws {
     let yaml = """
