@@ -30,17 +30,11 @@ public protocol GraphQLInputObject: GraphQLEncodable {
 
 extension GraphQLInputObject {
   /// The object as JSON. Absent fields are not in it.
-  public var json: JSONValue {
-    var writer = ObjectWriter()
-    write(to: &writer)
-    return .object(writer.object)
-  }
+  public var json: JSONValue { .object(ObjectWriter { write(to: &$0) }.object) }
 
   /// The files in the fields.
   public var uploadsByPath: [String: GraphQLUpload] {
-    var writer = ObjectWriter(collectsUploads: true)
-    write(to: &writer)
-    return writer.uploads
+    ObjectWriter(collectsUploads: true) { write(to: &$0) }.uploads
   }
 }
 

@@ -40,17 +40,11 @@ extension GraphQLOperation {
   public static var catchesErrors: Bool { false }
 
   /// The variables as JSON. Omitted ones are not in it.
-  public var variables: JSONObject {
-    var writer = ObjectWriter()
-    write(to: &writer)
-    return writer.object
-  }
+  public var variables: JSONObject { ObjectWriter { write(to: &$0) }.object }
 
   /// The files in the variables by their paths: `input.attachments.0`. The variables have null there.
   public var uploadsByPath: [String: GraphQLUpload] {
-    var writer = ObjectWriter(collectsUploads: true)
-    write(to: &writer)
-    return writer.uploads
+    ObjectWriter(collectsUploads: true) { write(to: &$0) }.uploads
   }
 
   /// Decodes the `data` of a response from its JSON text.
@@ -111,9 +105,5 @@ extension GraphQLObject {
   }
 
   /// The object as JSON.
-  public var json: JSONValue {
-    var writer = ObjectWriter()
-    write(to: &writer)
-    return .object(writer.object)
-  }
+  public var json: JSONValue { .object(ObjectWriter { write(to: &$0) }.object) }
 }

@@ -15,8 +15,11 @@ public struct ObjectWriter {
   /// Creates a writer without members.
   public init() { collectsUploads = false }
 
-  /// Creates a writer that collects the files in the members, and no members.
-  init(collectsUploads: Bool) { self.collectsUploads = collectsUploads }
+  /// Creates a writer with what `write` writes: members, or only the files in them.
+  init(collectsUploads: Bool = false, _ write: (inout ObjectWriter) -> Void) {
+    self.collectsUploads = collectsUploads
+    write(&self)
+  }
 
   /// Writes a member, unless the value is absent.
   public mutating func write(_ key: String, _ value: some GraphQLEncodable) {
