@@ -117,12 +117,9 @@ extension ExecProgram {
     do throws(SystemError) {
       child = try ExecChild(
         options.command, folder: folder,
-        onLine: { delivery.yield(.line($0)) },
+        onLine: { delivery.yield($0) },
         onMessage: { [label] in logger.notice("\(label): \($0)") },
-        onEnd: {
-          delivery.yield(.end($0))
-          delivery.finish()
-        })
+        onEnd: { delivery.finish(throwing: Failure(reason: $0)) })
     } catch {
       delivery.finish()
       throw Failure(reason: "cannot be started: \(error.reason.lowercased())")
@@ -136,22 +133,16 @@ extension ExecProgram {
     return child
   }
 
-  private enum ChildEvent: Sendable {
-    case line([UInt8])
-    case end(String)
-  }
-
   /// Passes lines and the end on in their order: a program may end right after an answer.
   private static func delivery(
     to program: ExecProgram, _ number: Int
-  ) -> AsyncStream<ChildEvent>.Continuation {
-    let (events, continuation) = AsyncStream.makeStream(of: ChildEvent.self)
+  ) -> AsyncThrowingStream<[UInt8], any Error>.Continuation {
+    let (lines, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
     Task { [weak program] in
-      for await event in events {
-        switch event {
-        case .line(let line): await program?.received(line, number)
-        case .end(let end): await program?.ended(end, number)
-        }
+      do {
+        for try await line in lines { await program?.received(line, number) }
+      } catch {
+        await program?.ended(error, number)
       }
     }
     return continuation
@@ -170,9 +161,9 @@ extension ExecProgram {
     waiting[id]?.update { $0 = $0 ?? .success(object) }
   }
 
-  private func ended(_ end: String, _ number: Int) {
-    guard number == generation else { return }
-    fail(end)
+  private func ended(_ end: any Error, _ number: Int) {
+    guard number == generation, let end = end as? Failure else { return }
+    fail(end.reason)
   }
 
   private func giveUp(_ reason: String) {
