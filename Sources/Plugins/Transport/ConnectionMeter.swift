@@ -4,7 +4,7 @@ import NIOCore
 
 /// Measures the connections of a transport: when each was opened, and the bytes it received.
 package final class ConnectionMeter: Sendable {
-  private struct Seen {
+  fileprivate struct Seen {
     var count = 0
     var receivedBytes = 0
     var sentBytes = 0
@@ -12,7 +12,7 @@ package final class ConnectionMeter: Sendable {
     var waiting: [Duration] = []
   }
 
-  private let seen = Locked(Seen())
+  fileprivate let seen = Locked(Seen())
   /// The clock that connections are measured with; each clock begins at zero when it is created.
   package let clock: ServiceClock
 
@@ -49,11 +49,7 @@ package final class ConnectionMeter: Sendable {
       seen.waiting.append(now)
     }
     return channel.eventLoop.makeCompletedFuture {
-      try channel.pipeline.syncOperations.addHandler(
-        WireCounter(
-          received: { [self] count in seen.withLock { $0.receivedBytes += count } },
-          sent: { [self] count in seen.withLock { $0.sentBytes += count } }),
-        position: .first)
+      try channel.pipeline.syncOperations.addHandler(WireCounter(self), position: .first)
     }
   }
 }
@@ -66,21 +62,19 @@ private final class WireCounter: ChannelDuplexHandler {
   typealias OutboundIn = IOData
   typealias OutboundOut = IOData
 
-  private let received: (Int) -> Void
-  private let sent: (Int) -> Void
+  private let meter: ConnectionMeter
 
-  init(received: @escaping (Int) -> Void, sent: @escaping (Int) -> Void) {
-    self.received = received
-    self.sent = sent
-  }
+  init(_ meter: ConnectionMeter) { self.meter = meter }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    received(unwrapInboundIn(data).readableBytes)
+    let count = unwrapInboundIn(data).readableBytes
+    meter.seen.withLock { $0.receivedBytes += count }
     context.fireChannelRead(data)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    sent(unwrapOutboundIn(data).readableBytes)
+    let count = unwrapOutboundIn(data).readableBytes
+    meter.seen.withLock { $0.sentBytes += count }
     context.write(data, promise: promise)
   }
 }
