@@ -132,14 +132,9 @@ struct OAuth2TokenSource: TokenSource {
 // MARK: The token request
 
 extension OAuth2TokenSource {
-  private struct Answer: Sendable {
-    var token: AccessToken
-    var contents: StoredTokens
-  }
-
   private func request(
     _ kept: StoredTokens, _ services: Services
-  ) async throws -> Answer {
+  ) async throws -> (token: AccessToken, contents: StoredTokens) {
     guard let transport = services.transport else {
       throw TokenFailure(message: "the client has no transport to request a token from \(label)")
     }
@@ -177,12 +172,6 @@ extension OAuth2TokenSource {
       throw TokenFailure(
         message: "\(label) issued a token of type \(type.prefix(40)); only Bearer is supported")
     }
-    return answer(text, value: value, used: used, services: services)
-  }
-
-  private func answer(
-    _ text: String, value: JSONValue?, used: SecretString?, services: Services
-  ) -> Answer {
     let lifetime = AccessToken.lifetime(value?["expires_in"])
     let token = AccessToken(
       SecretString(text), end: lifetime.map { services.clock.now() + .seconds($0) },
@@ -196,7 +185,7 @@ extension OAuth2TokenSource {
     contents.lifetime = lifetime
     contents.refreshToken = options.grant == .refreshToken ? next : nil
     contents.origin = options.refreshToken.map { DocumentHash.sha256($0.reveal()) }
-    return Answer(token: token, contents: contents)
+    return (token, contents)
   }
 
   /// https://www.rfc-editor.org/rfc/rfc6749#section-5.2
