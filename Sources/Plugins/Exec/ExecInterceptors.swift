@@ -35,10 +35,15 @@ struct ExecGraphQL: GraphQLInterceptor {
       while let response = try await stream.next() {
         var message = Self.message(response, context)
         let maxData = caller.options.maxData.bytes
-        if maxData > 0 { try Self.addData(response, upTo: maxData, to: &message) }
+        if maxData > 0 {
+          let isWhole = (response.data?.count ?? 0) <= maxData
+          if isWhole { message["data"] = try Self.data(of: response) }
+          message["data_is_whole"] = .boolean(isWhole)
+        }
         if asksForEvents, response.source == .server {
-          let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-          try Self.addEvent(number, response, to: &message)
+          message["event"] = "event"
+          message["number"] = .number(JSONNumber(count.wrappingAdd(1, ordering: .relaxed).newValue))
+          message["data"] = try Self.data(of: response)
         } else if !caller.asks(for: .response) {
           return response
         }
@@ -46,7 +51,9 @@ struct ExecGraphQL: GraphQLInterceptor {
         case .continue: return response
         case .answer(let reply):
           return await Self.replaced(response, reply: reply, context: context)
-        case .retry where Self.mayHaveExecuted(sent, response):
+        // The response of a mutation that was executed, at least in part.
+        case .retry
+        where !sent.isIdempotent && (response.errors.isEmpty || response.showsExecution):
           Self.noteRefusedRetry(sent, context)
           return response
         case .retry:
@@ -82,13 +89,6 @@ struct ExecGraphQL: GraphQLInterceptor {
     }
   }
 
-  /// Whether a response is that of a mutation that was executed, at least in part.
-  private static func mayHaveExecuted(
-    _ request: GraphQLRequest, _ response: GraphQLResponse
-  ) -> Bool {
-    !request.isIdempotent && (response.errors.isEmpty || response.showsExecution)
-  }
-
   private static func noteRefusedRetry(_ request: GraphQLRequest, _ context: ChainContext) {
     let message =
       "\(context.entryID): the program asked to retry \(request.label), which is not sent again: the server may "
@@ -113,23 +113,6 @@ struct ExecGraphQL: GraphQLInterceptor {
     await response.pendingWrite?.rollback()
     response.pendingWrite = nil
     return response
-  }
-
-  /// Adds the data of a response, unless it is larger than `limit`.
-  private static func addData(
-    _ response: GraphQLResponse, upTo limit: Int, to message: inout JSONObject
-  ) throws {
-    let isWhole = (response.data?.count ?? 0) <= limit
-    if isWhole { message["data"] = try data(of: response) }
-    message["data_is_whole"] = .boolean(isWhole)
-  }
-
-  private static func addEvent(
-    _ number: Int, _ response: GraphQLResponse, to message: inout JSONObject
-  ) throws {
-    message["event"] = "event"
-    message["number"] = .number(JSONNumber(number))
-    message["data"] = try data(of: response)
   }
 
   private static func data(of response: GraphQLResponse) throws -> JSONValue? {
