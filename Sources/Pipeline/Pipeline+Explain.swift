@@ -154,18 +154,16 @@ extension Pipeline {
       parts.append("\(placement.kind.rawValue), \(placement.stageText)")
     }
     if entry.condition != .always { parts.append("when \(entry.condition)") }
-    let reads =
-      request.operationType == .query
-      && [.cacheFirst, .cacheOnly, .cacheAndNetwork].contains(policy)
+    let isQuery = request.operationType == .query
     if entry.traits.contains(.readsCache) {
       parts.append(
-        reads
+        isQuery && policy.readsCacheFirst
           ? "reads the cache"
-          : policy == .networkFirst && request.operationType == .query
+          : isQuery && policy == .networkFirst
             ? "reads the cache if the network or the server fails" : "not used with \(policy)")
     } else if entry.traits.contains(.writesCache), !policy.writesCache {
       parts.append("not used with \(policy)")
-    } else if policy == .cacheOnly, request.operationType == .query,
+    } else if policy == .cacheOnly, isQuery,
       entry.traits.intersects([.fetches, .checksStatus, .parses])
     {
       parts.append("not reached with cache-only")

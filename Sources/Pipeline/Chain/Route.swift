@@ -80,11 +80,7 @@ final class Route: Sendable {
   /// Whether a request reads the cache before it uses the network.
   func readsCacheFirst(_ request: GraphQLRequest) -> Bool {
     let hasCacheRead = graphQLSteps.contains { if case .cacheRead = $0 { true } else { false } }
-    guard hasCacheRead, request.operationType == .query else { return false }
-    switch policy(of: request) {
-    case .cacheFirst, .cacheOnly, .cacheAndNetwork: return true
-    case .networkOnly, .noCache, .networkFirst: return false
-    }
+    return hasCacheRead && request.operationType == .query && policy(of: request).readsCacheFirst
   }
 }
 

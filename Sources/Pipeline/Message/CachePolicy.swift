@@ -33,11 +33,8 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
   ///
   /// - Parameter name: The name. Returns `nil` for an unknown one.
   public init?(name: String) {
-    if let policy = CachePolicy(rawValue: name) ?? Self.otherNames[name] {
-      self = policy
-    } else {
-      return nil
-    }
+    guard let policy = CachePolicy(rawValue: name) ?? Self.otherNames[name] else { return nil }
+    self = policy
   }
 
   /// All names that ``init(name:)`` accepts; the canonical ones first.
@@ -56,6 +53,11 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
     "returnCacheDataDontFetch": .cacheOnly,
     "returnCacheDataAndFetch": .cacheAndNetwork,
   ]
+
+  /// Whether queries read the cache before they use the network.
+  var readsCacheFirst: Bool {
+    self == .cacheFirst || self == .cacheOnly || self == .cacheAndNetwork
+  }
 
   /// Whether results of the network are written to the cache.
   public var writesCache: Bool { self != .noCache }
