@@ -214,9 +214,9 @@ final class Inbox: Sendable {
     var events: [Element] = []
     /// The latest request that has a result.
     var latest = 0
+    /// The request in flight.
     var task: Task<Void, Never>?
-    /// The number of the request in flight; `nil` without one.
-    var running: Int?
+    /// The number of the latest request.
     var requests = 0
     var hasBegun = false
   }
@@ -232,7 +232,7 @@ final class Inbox: Sendable {
   var hasMore: Bool { state.withLock { !$0.events.isEmpty } }
 
   /// Whether a request is in flight.
-  var isRunning: Bool { state.withLock { $0.running != nil } }
+  var isRunning: Bool { state.withLock { $0.task != nil } }
 
   /// Adds an element of a request. A result replaces what earlier requests had, and a failure, or a response without data,
   /// their failures: a reader that is slow, or paused, gets the newest state, whatever number of requests there are meanwhile.
@@ -262,10 +262,9 @@ final class Inbox: Sendable {
       state.task?.cancel()
       state.requests += 1
       let number = state.requests
-      state.running = number
       state.task = Task {
         await body(number)
-        self.state.withLock { if $0.running == number { $0.running = nil } }
+        self.state.withLock { if $0.requests == number { $0.task = nil } }
       }
     }
   }
