@@ -362,9 +362,8 @@ extension PipelineClient {
   private func store(to action: String) throws -> CacheStore {
     guard let store else {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message:
-          "cannot \(action): the client has no store; give the pipeline one, `store: { kind: memory }`"
+        notSent: .invalidRequest,
+        "cannot \(action): the client has no store; give the pipeline one, `store: { kind: memory }`"
       )
     }
     return store

@@ -226,8 +226,7 @@ extension Attempt {
     }
     guard let builder = routes.builder else {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message: "the pipeline has no endpoint to send \(request.label) to")
+        notSent: .invalidRequest, "the pipeline has no endpoint to send \(request.label) to")
     }
     guard let parser = route.parser else {
       throw ChainError(

@@ -55,8 +55,8 @@ public struct ChainError: Error, Sendable {
   }
 
   /// Creates an error of the request itself, which was not sent.
-  package init(notSent code: Code, _ message: String) {
-    self.init(.request, code: code, message: message, delivery: .notSent)
+  package init(notSent code: Code, _ message: String, entry: String? = nil) {
+    self.init(.request, code: code, message: message, entry: entry, delivery: .notSent)
   }
 }
 

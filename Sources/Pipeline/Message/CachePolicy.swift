@@ -77,9 +77,8 @@ extension GraphQLRequest {
   func checkPolicy(_ policy: CachePolicy?) throws(ChainError) {
     guard policy == .cacheOnly, operationType != .query else { return }
     throw ChainError(
-      .request, code: .invalidRequest,
-      message:
-        "a \(operationType.rawValue) cannot be answered from the cache; use another policy than "
+      notSent: .invalidRequest,
+      "a \(operationType.rawValue) cannot be answered from the cache; use another policy than "
         + "cache-only")
   }
 

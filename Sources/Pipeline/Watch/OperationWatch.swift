@@ -65,8 +65,8 @@ extension PipelineRunner {
   ) throws -> OperationWatch {
     guard let operation = request.operation, request.operationType == .query else {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message: "only a prepared query can be watched; \(request.label) is not one")
+        notSent: .invalidRequest,
+        "only a prepared query can be watched; \(request.label) is not one")
     }
     return OperationWatch(
       runner: self, request: request, operation: operation, store: try store(to: "watch"),
@@ -76,9 +76,8 @@ extension PipelineRunner {
   func store(to action: String) throws -> CacheStore {
     guard let store = services.store else {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message:
-          "cannot \(action) without a store; give the pipeline one: `store: { kind: memory }`")
+        notSent: .invalidRequest,
+        "cannot \(action) without a store; give the pipeline one: `store: { kind: memory }`")
     }
     return store
   }
@@ -341,9 +340,8 @@ extension PipelineRunner {
     try request.checkPolicy(request.cachePolicy)
     guard let operation = request.operation else {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message:
-          "\(request.label) was not prepared, so what it may answer cannot be put into the cache")
+        notSent: .invalidRequest,
+        "\(request.label) was not prepared, so what it may answer cannot be put into the cache")
     }
     let store = try store(to: "show a result before it is known")
     // Removed at the latest when the last reader of the response is gone.

@@ -103,9 +103,8 @@ private struct CorrelationIDInterceptor: GraphQLInterceptor {
       ?? CorrelationID.make(context.services.random)
     guard HTTPField.isValidValue(id), !id.isEmpty else {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message:
-          "the correlation id of \(request.label) is empty or has characters that HTTP forbids",
+        notSent: .invalidRequest,
+        "the correlation id of \(request.label) is empty or has characters that HTTP forbids",
         entry: context.entryID)
     }
     request.context.named[CorrelationID.contextName] = id

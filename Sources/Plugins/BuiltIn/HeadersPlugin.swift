@@ -106,14 +106,13 @@ private struct HeadersInterceptor: HTTPInterceptor {
       value = try field.value.text { context.values.named[$0] }
     } catch {
       throw ChainError(
-        .request, code: .invalidRequest, message: "the field \(field.name) has no value: \(error)",
+        notSent: .invalidRequest, "the field \(field.name) has no value: \(error)",
         entry: context.entryID)
     }
     guard HTTPField.isValidValue(value) else {
       throw ChainError(
-        .request, code: .invalidRequest,
-        message:
-          "the value of the field \(field.name) has characters that HTTP forbids, such as line ends",
+        notSent: .invalidRequest,
+        "the value of the field \(field.name) has characters that HTTP forbids, such as line ends",
         entry: context.entryID)
     }
     return value

@@ -195,12 +195,10 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
     guard request.uploads.isEmpty else {
       guard isOnly else { return await next(request) }
       throw ChainError(
-        .request, code: .notPersisted,
-        message:
-          "\(request.label) sends files, which requires its document, and only persisted operations "
+        notSent: .notPersisted,
+        "\(request.label) sends files, which requires its document, and only persisted operations "
           + "are sent (`persisted_only`); send it through a pipeline without apq",
-        entry: context.entryID,
-        delivery: .notSent)
+        entry: context.entryID)
     }
     let support = EndpointSupport.of(
       usesDocumentID ? "persisted documents" : "persisted queries", context)
@@ -315,8 +313,8 @@ private final class PersistedQueriesInterceptor: GraphQLInterceptor, RequestPrev
     }
     let isKnown = request.operationName.map { ids.names.contains($0) } ?? false
     throw ChainError(
-      .request, code: .notPersisted,
-      message: isKnown
+      notSent: .notPersisted,
+      isKnown
         ? "the operation manifest has another text for \(request.label); rebuild it with "
           + "`gqlrun operations manifest`, and register it"
         : "\(request.label) is not in the operation manifest, and only persisted operations are "

@@ -71,17 +71,16 @@ private struct RequireContextInterceptor: GraphQLInterceptor {
     guard missing.isEmpty else {
       let names = missing.map { "`\($0)`" }.joined(separator: ", ")
       throw ChainError(
-        .request, code: .invalidRequest,
-        message: "\(request.label) was not sent: its context has no \(names); give "
+        notSent: .invalidRequest,
+        "\(request.label) was not sent: its context has no \(names); give "
           + "\(missing.map { "--context \($0)=…" }.joined(separator: " ")), or set it in code",
         entry: context.entryID)
     }
     for field in fields {
       guard let value = given[field.value], HTTPField.isValidValue(value) else {
         throw ChainError(
-          .request, code: .invalidRequest,
-          message:
-            "the context value `\(field.value)` has characters that HTTP forbids, such as line ends",
+          notSent: .invalidRequest,
+          "the context value `\(field.value)` has characters that HTTP forbids, such as line ends",
           entry: context.entryID)
       }
       request.additionalHeaders[field.name] = value

@@ -195,9 +195,8 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     let value = (scheme.isEmpty ? "" : scheme + " ") + token.value.reveal()
     guard HTTPField.isValidValue(value) else {
       throw ChainError(
-        .request, code: .missingToken,
-        message:
-          "\(source.label) contains characters that HTTP forbids in a token, such as line ends",
+        notSent: .missingToken,
+        "\(source.label) contains characters that HTTP forbids in a token, such as line ends",
         entry: context.entryID)
     }
     var sent = request
@@ -296,14 +295,13 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     case is CancellationError: return error
     case let error as TokenFailure where error.isMissing:
       return ChainError(
-        .request, code: .missingToken,
-        message: "\(request.label) was not sent, because there is no token: \(error.message)",
-        entry: context.entryID, delivery: .notSent)
+        notSent: .missingToken,
+        "\(request.label) was not sent, because there is no token: \(error.message)",
+        entry: context.entryID)
     case let error as TokenFailure:
       return ChainError(
-        .request, code: .tokenRenewalFailed,
-        message: "there is no token for \(request.label): \(error.message)",
-        entry: context.entryID, delivery: .notSent)
+        notSent: .tokenRenewalFailed, "there is no token for \(request.label): \(error.message)",
+        entry: context.entryID)
     case var error as ChainError:
       error.message = "the token of \(request.label) could not be renewed: \(error.message)"
       error.entry = context.entryID

@@ -62,12 +62,11 @@ struct OnErrorInterceptor: GraphQLInterceptor, RequestPreviewing {
     }
     guard support.isSupported != true else { return nil }
     throw ChainError(
-      .request, code: .onErrorNotSupported,
-      message:
-        "\(request.label) is not sent with `on_error: \(value.rawValue)`: the server does not announce the "
+      notSent: .onErrorNotSupported,
+      "\(request.label) is not sent with `on_error: \(value.rawValue)`: the server does not announce the "
         + "capability \(Self.capability); remove the option, or add `force_on_error: true` if the server "
         + "supports it nevertheless",
-      entry: context.entryID, delivery: .notSent)
+      entry: context.entryID)
   }
 
   /// The answer to this request, or to a concurrent one if it is about the server.

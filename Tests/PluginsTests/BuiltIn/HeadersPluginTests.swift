@@ -67,6 +67,7 @@ import Testing
     #expect(outcome.failure?.layer == .request)
     #expect(outcome.code == .invalidRequest)
     #expect(outcome.failure?.entry == "headers")
+    #expect(outcome.failure?.delivery == .notSent)
     #expect(outcome.message.contains("X-A") && outcome.message.contains("tenant"))
   }
 
@@ -77,6 +78,7 @@ import Testing
       #"set: { X-A: "${context:token}" }"#, context: ["token": value])
     #expect(fields == nil)
     #expect(outcome.code == .invalidRequest)
+    #expect(outcome.failure?.delivery == .notSent)
     #expect(outcome.message.contains("X-A"))
     #expect(!outcome.message.contains("canary"))
   }

@@ -26,6 +26,7 @@ import Testing
   ) async throws {
     let result = try await run(options, values)
     #expect(result.outcome.code == .invalidRequest)
+    #expect(result.outcome.failure?.delivery == .notSent)
     #expect(result.outcome.message.contains(message), "\(result.outcome.message)")
     #expect(result.requests.isEmpty)
   }

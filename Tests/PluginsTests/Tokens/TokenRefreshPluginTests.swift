@@ -65,6 +65,7 @@ import Testing
       let outcome = await bench.run()
       #expect(
         outcome.code?.rawValue == "missing_token" || outcome.code == .tokenRenewalFailed)
+      #expect(outcome.failure?.delivery == .notSent)
       #expect(outcome.message.contains(message), "\(outcome.message)")
       #expect(await network.count == 0)
     }
