@@ -170,6 +170,11 @@ extension [PipelineDiagnostic] {
     append(PipelineDiagnostic(code, message, severity: severity, at: location, hint: hint))
   }
 
+  /// Reports a wrong value, with what to write instead.
+  package mutating func refuse(_ message: String, at location: FileLocation, hint: String) {
+    report(.wrongValue, message: message, location: location, hint: hint)
+  }
+
   /// Reports a name that is not one of `names`, with the name that was meant.
   ///
   /// - Parameter noun: What `names` are, in the plural.

@@ -49,10 +49,9 @@ struct FieldRule {
         hint: "write \(list)" + (isRedirect ? ", or add `type` for a cache redirect" : ""),
         severity: .warning)
     } else if redirect != nil, options.merge != nil {
-      findings.report(
-        .wrongValue,
-        message: "the pages of `\(name)` are merged, so the field has no cache redirect",
-        location: options.$keyArgs.location,
+      findings.refuse(
+        "the pages of `\(name)` are merged, so the field has no cache redirect",
+        at: options.$keyArgs.location,
         hint: "`field_key_args` names the arguments of the field key")
     }
     if let type = options.type {
@@ -61,9 +60,9 @@ struct FieldRule {
         ? "add `key_args` for a cache redirect"
         : Self.returned(type) == nil ? "write `Country` or `\"[Country]\"`" : nil
       if let hint {
-        findings.report(
-          .wrongValue, message: "`type` of `\(name)` is not the type of a redirect",
-          location: options.$type.location, hint: hint)
+        findings.refuse(
+          "`type` of `\(name)` is not the type of a redirect",
+          at: options.$type.location, hint: hint)
       }
     }
     return findings

@@ -109,9 +109,9 @@ extension PipelineLoader {
       endpoint.subscriptions = given.subscriptions.flatMap { subscriptions($0) }
       return endpoint
     } catch {
-      decoder.findings.report(
-        .wrongValue, message: "`url` of `endpoint` is not an http, https, ws or wss URL",
-        location: given.$url.location, hint: error.reason)
+      decoder.findings.refuse(
+        "`url` of `endpoint` is not an http, https, ws or wss URL",
+        at: given.$url.location, hint: error.reason)
       return nil
     }
   }
@@ -123,17 +123,15 @@ extension PipelineLoader {
       !given.$url.isUsable
       || environment.showsPlaceholders && given.url?.contains("${exec:") == true
     if given.$connectionParams.isGiven, given.transport == .sse || given.transport == .multipart {
-      decoder.findings.report(
-        .wrongValue,
-        message: "the transport \(given.transport.rawValue) has no `connection_params`",
-        location: given.$connectionParams.location,
+      decoder.findings.refuse(
+        "the transport \(given.transport.rawValue) has no `connection_params`",
+        at: given.$connectionParams.location,
         hint: "remove them, or choose a transport over WebSocket, such as `auto`")
     }
     if given.singleConnection, given.transport != .sse {
-      decoder.findings.report(
-        .wrongValue,
-        message: "the transport \(given.transport.rawValue) has no mode `single_connection`",
-        location: given.$singleConnection.location,
+      decoder.findings.refuse(
+        "the transport \(given.transport.rawValue) has no mode `single_connection`",
+        at: given.$singleConnection.location,
         hint:
           "write `transport: sse`, or remove it: subscriptions over WebSocket always share a connection"
       )
@@ -144,10 +142,9 @@ extension PipelineLoader {
         usesSingleConnection: given.singleConnection,
         connectionParameters: given.connectionParams)
     } catch {
-      decoder.findings.report(
-        .wrongValue,
-        message: "`url` of `subscriptions` of `endpoint` is not an http, https, ws or wss URL",
-        location: given.$url.location, hint: error.reason)
+      decoder.findings.refuse(
+        "`url` of `subscriptions` of `endpoint` is not an http, https, ws or wss URL",
+        at: given.$url.location, hint: error.reason)
       return nil
     }
   }
@@ -156,23 +153,21 @@ extension PipelineLoader {
     var fields = HTTPFields()
     for entry in given.headers.entries {
       guard fields.count < HTTPFields.maxCount else {
-        decoder.findings.report(
-          .wrongValue, message: "an endpoint has at most \(HTTPFields.maxCount) header fields",
-          location: entry.nameLocation ?? given.$headers.location, hint: "leave some out")
+        decoder.findings.refuse(
+          "an endpoint has at most \(HTTPFields.maxCount) header fields",
+          at: entry.nameLocation ?? given.$headers.location, hint: "leave some out")
         break
       }
       guard let name = HTTPField.Name(entry.name) else {
-        decoder.findings.report(
-          .wrongValue, message: "`\(entry.name)` is not the name of an HTTP field",
-          location: entry.nameLocation ?? given.$headers.location,
-          hint: "use letters, digits and `-`")
+        decoder.findings.refuse(
+          "`\(entry.name)` is not the name of an HTTP field",
+          at: entry.nameLocation ?? given.$headers.location, hint: "use letters, digits and `-`")
         continue
       }
       guard HTTPField.isValidValue(entry.value.value) else {
-        decoder.findings.report(
-          .wrongValue, message: "the value of `\(entry.name)` cannot be sent in an HTTP field",
-          location: entry.value.location, hint: "line breaks and control characters are not allowed"
-        )
+        decoder.findings.refuse(
+          "the value of `\(entry.name)` cannot be sent in an HTTP field",
+          at: entry.value.location, hint: "line breaks and control characters are not allowed")
         continue
       }
       fields.append(HTTPField(name: name, value: entry.value.value))
@@ -183,15 +178,13 @@ extension PipelineLoader {
   private mutating func store(_ given: StoreOptions) -> StoreConfiguration {
     let (kind, path) = (given.kind, given.path?.path)
     if kind == .sqlite, !given.$path.isGiven {
-      decoder.findings.report(
-        .wrongValue, message: "a store of kind `sqlite` requires a `path`",
-        location: given.$kind.location,
-        hint: "add `path: cache.db`")
+      decoder.findings.refuse(
+        "a store of kind `sqlite` requires a `path`",
+        at: given.$kind.location, hint: "add `path: cache.db`")
     }
     if kind == .postgres, !given.$url.isGiven {
-      decoder.findings.report(
-        .wrongValue, message: "a store of kind `postgres` requires a `url`",
-        location: given.$kind.location,
+      decoder.findings.refuse(
+        "a store of kind `postgres` requires a `url`", at: given.$kind.location,
         hint:
           "add `url: \"postgresql://host/database\"`, or `url: \"postgresql://\"` to use the PG* variables"
       )
@@ -262,24 +255,22 @@ extension PipelineLoader {
       guard !decoder.findings.contains(where: { $0.hint == "did you mean `chain`?" }) else {
         return nil
       }
-      decoder.findings.report(
-        .wrongValue, message: "a pipeline file requires the key `chain`", location: root.location,
-        hint: "add `chain:` and a list of plugins")
+      decoder.findings.refuse(
+        "a pipeline file requires the key `chain`",
+        at: root.location, hint: "add `chain:` and a list of plugins")
       return nil
     }
     guard case .sequence(let nodes) = chain.value.content, !nodes.isEmpty else {
-      decoder.findings.report(
-        .wrongValue, message: "`chain` is a list of plugins",
-        location: chain.value.isNull ? chain.keyLocation : chain.value.location,
+      decoder.findings.refuse(
+        "`chain` is a list of plugins",
+        at: chain.value.isNull ? chain.keyLocation : chain.value.location,
         hint: "write `- plugin` lines")
       return nil
     }
     guard nodes.count <= ChainEntry.maxEntries else {
-      decoder.findings.report(
-        .wrongValue,
-        message: "`chain` has \(nodes.count) entries; at most \(ChainEntry.maxEntries) are allowed",
-        location: chain.keyLocation,
-        hint: "remove entries, or split the file into several pipelines")
+      decoder.findings.refuse(
+        "`chain` has \(nodes.count) entries; at most \(ChainEntry.maxEntries) are allowed",
+        at: chain.keyLocation, hint: "remove entries, or split the file into several pipelines")
       return nil
     }
     var drafts = Drafts()
@@ -299,16 +290,14 @@ extension PipelineLoader {
   ) -> ChainDraft? {
     let entry = ChainEntry(node, registry)
     guard !entry.members.isEmpty else {
-      decoder.findings.report(
-        .wrongValue,
-        message: "an entry of `chain` is `- plugin` or `- plugin: {options}`, not \(node.kind)",
-        location: node.location, hint: "name a plugin")
+      decoder.findings.refuse(
+        "an entry of `chain` is `- plugin` or `- plugin: {options}`, not \(node.kind)",
+        at: node.location, hint: "name a plugin")
       return nil
     }
     guard let named = entry.plugin else {
-      decoder.findings.report(
-        .wrongValue, message: "this entry has no plugin", location: node.location,
-        hint: "write `- plugin: {options}`")
+      decoder.findings.refuse(
+        "this entry has no plugin", at: node.location, hint: "write `- plugin: {options}`")
       return nil
     }
     let members = entry.members
@@ -348,18 +337,18 @@ extension PipelineLoader {
   /// Reports a key next to a plugin that is not valid there.
   private mutating func reportNeighbour(_ member: YAMLNode.Member, of plugin: any Plugin.Type) {
     if registry[member.key] != nil {
-      decoder.findings.report(
-        .wrongValue, message: "an entry of `chain` has one plugin", location: member.keyLocation,
-        hint: "begin a new entry: `- \(member.key)`")
+      decoder.findings.refuse(
+        "an entry of `chain` has one plugin",
+        at: member.keyLocation, hint: "begin a new entry: `- \(member.key)`")
     } else if plugin.optionNames.contains(member.key) {
       decoder.findings.report(
         .unknownName, message: "`\(member.key)` is next to `\(plugin.name)` instead of in it",
         location: member.keyLocation,
         hint: "indent it further, or write `\(plugin.name): { \(member.key): … }`")
     } else if ChainEntry.changes.contains(member.key) {
-      decoder.findings.report(
-        .wrongValue, message: "`\(member.key)` changes the chain of a file that this one extends",
-        location: member.keyLocation, hint: "add `extends: ./other.pipeline.yaml`, or remove this")
+      decoder.findings.refuse(
+        "`\(member.key)` changes the chain of a file that this one extends",
+        at: member.keyLocation, hint: "add `extends: ./other.pipeline.yaml`, or remove this")
     } else {
       let meant = suggestion(for: member.key, in: ChainEntry.neighbours)
       decoder.findings.append(
@@ -377,9 +366,8 @@ extension PipelineLoader {
       guard case .scalar(let id, _) = member.value.content, !member.value.isNull,
         id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) || "-_.".contains($0) })
       else {
-        decoder.findings.report(
-          .wrongValue, message: "`id` is a word", location: member.value.location,
-          hint: "letters, digits, `-`, `_` and `.`")
+        decoder.findings.refuse(
+          "`id` is a word", at: member.value.location, hint: "letters, digits, `-`, `_` and `.`")
         return plugin.key
       }
       if let first = ids[id] {
@@ -470,9 +458,9 @@ extension PipelineLoader {
     for entry in given.fields.entries {
       let parts = entry.name.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 2, parts.allSatisfy(Name.isValid) else {
-        decoder.findings.report(
-          .wrongValue, message: "`\(entry.name)` in `fields` does not name a field of a type",
-          location: entry.nameLocation ?? given.$fields.location,
+        decoder.findings.refuse(
+          "`\(entry.name)` in `fields` does not name a field of a type",
+          at: entry.nameLocation ?? given.$fields.location,
           hint: "write `Type.field`, such as `Query.feed`")
         continue
       }
@@ -494,9 +482,9 @@ extension PipelineLoader {
     for entry in given.types.entries {
       guard Name.isValid(entry.name) else {
         let isField = entry.name.contains(".")
-        decoder.findings.report(
-          .wrongValue, message: "`\(entry.name)` in `types` does not name a type",
-          location: entry.nameLocation ?? given.$types.location,
+        decoder.findings.refuse(
+          "`\(entry.name)` in `types` does not name a type",
+          at: entry.nameLocation ?? given.$types.location,
           hint: isField ? "rules for fields belong in `fields`" : "write a name, such as `User`")
         continue
       }
@@ -509,9 +497,9 @@ extension PipelineLoader {
   /// of another key.
   mutating func checkGroups(_ given: PipelineFileOptions) {
     for group in given.keys?.groups.entries ?? [] where !Name.isValid(group.value.value) {
-      decoder.findings.report(
-        .wrongValue, message: "`\(group.value.value)` in `groups` cannot be the prefix of keys",
-        location: group.value.location, hint: "write a name, such as `Animal`")
+      decoder.findings.refuse(
+        "`\(group.value.value)` in `groups` cannot be the prefix of keys",
+        at: group.value.location, hint: "write a name, such as `Animal`")
     }
   }
 
@@ -571,8 +559,8 @@ extension PipelineLoader {
   ) -> SubscriptionSettings.CatchUp? {
     let (query, path) = (options.query, options.file?.path)
     guard query != nil || path != nil else {
-      decoder.findings.report(
-        .wrongValue, message: "`catch_up` names no query", location: location,
+      decoder.findings.refuse(
+        "`catch_up` names no query", at: location,
         hint:
           "add `query: NAME` for a query of the subscription's document, or `file: feed.graphql`")
       return nil
@@ -586,10 +574,9 @@ extension PipelineLoader {
       let operation = try document.operation(named: query)
       guard operation.type == .query else {
         let name = operation.name.map { " `\($0.value)`" } ?? ""
-        decoder.findings.report(
-          .wrongValue, message: "the operation\(name) of \(path) is a \(operation.type.rawValue)",
-          location: query == nil ? options.$file.location : options.$query.location,
-          hint: "name a query")
+        decoder.findings.refuse(
+          "the operation\(name) of \(path) is a \(operation.type.rawValue)",
+          at: query == nil ? options.$file.location : options.$query.location, hint: "name a query")
         return nil
       }
       declared.document = document
@@ -598,9 +585,9 @@ extension PipelineLoader {
       let reason =
         (error as? PipelineFileEnvironment.Failure)?.reason
         ?? (error as? OperationSelectionError)?.message ?? "\(error)"
-      decoder.findings.report(
-        .wrongValue, message: "the query of `catch_up` cannot be read from \(path)",
-        location: options.$file.location, hint: reason)
+      decoder.findings.refuse(
+        "the query of `catch_up` cannot be read from \(path)",
+        at: options.$file.location, hint: reason)
       return nil
     }
   }

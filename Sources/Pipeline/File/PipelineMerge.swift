@@ -43,10 +43,9 @@ struct PipelineMerge {
     guard let version = inherited.first(where: { $0.key == "version" })?.value,
       case .scalar(let text, _) = version.content, text != "1"
     else { return }
-    findings.report(
-      .wrongValue, message: "this gqlrun reads version 1 of pipeline files",
-      location: version.location,
-      hint: "write `version: 1`")
+    findings.refuse(
+      "this gqlrun reads version 1 of pipeline files",
+      at: version.location, hint: "write `version: 1`")
   }
 
   /// The index of each key; keys of one mapping are unique.
@@ -90,12 +89,10 @@ extension PipelineMerge {
       case .sequence(let nodes) = inherited.content
     else { return own.isNull ? inherited : own }
     guard max(changes.count, nodes.count) <= ChainEntry.maxEntries else {
-      findings.report(
-        .wrongValue,
-        message:
-          "a chain has at most \(ChainEntry.maxEntries) entries, and at most as many changes to it; "
-          + "found \(max(changes.count, nodes.count))", location: own.location,
-        hint: "remove entries")
+      findings.refuse(
+        "a chain has at most \(ChainEntry.maxEntries) entries, and at most as many changes to it; "
+          + "found \(max(changes.count, nodes.count))",
+        at: own.location, hint: "remove entries")
       return inherited
     }
     var slots: [Slot] = []
@@ -111,11 +108,10 @@ extension PipelineMerge {
   private mutating func apply(_ change: ChainEntry, to slots: inout [Slot]) {
     let keys = ChainEntry.changes.compactMap { change[$0] }
     guard let key = keys.first, keys.count == 1 else {
-      findings.report(
-        .wrongValue,
-        message: keys.isEmpty
+      findings.refuse(
+        keys.isEmpty
           ? "this entry has no key that changes the chain of \(base)"
-          : "an entry makes one change to the chain of \(base)", location: change.location,
+          : "an entry makes one change to the chain of \(base)", at: change.location,
         hint: "write `insert: { after: ID }` or `replace: ID` next to the plugin, or `- remove: ID`"
       )
       return
@@ -152,9 +148,9 @@ extension PipelineMerge {
     guard case .mapping(let members) = insert.value.content, members.count == 1,
       let side = members.first, ["before", "after"].contains(side.key)
     else {
-      findings.report(
-        .wrongValue, message: "`insert` requires `before` or `after` with an entry",
-        location: insert.value.isNull ? insert.keyLocation : insert.value.location,
+      findings.refuse(
+        "`insert` requires `before` or `after` with an entry",
+        at: insert.value.isNull ? insert.keyLocation : insert.value.location,
         hint: "write `insert: { before: ID }` or `insert: { after: ID }`")
       return nil
     }
@@ -173,10 +169,9 @@ extension PipelineMerge {
     case .scalar where !value.isNull: names = [value]
     case .sequence(let nodes) where owner == "`remove`" && !nodes.isEmpty: names = nodes
     default:
-      findings.report(
-        .wrongValue, message: "\(owner) requires the id of an entry, not \(value.kind)",
-        location: value.location,
-        hint: "one of \(slots.map(\.id).joined(separator: ", "))")
+      findings.refuse(
+        "\(owner) requires the id of an entry, not \(value.kind)",
+        at: value.location, hint: "one of \(slots.map(\.id).joined(separator: ", "))")
       return []
     }
     var indices: Set<Int> = []
@@ -198,9 +193,9 @@ extension PipelineMerge {
     guard case .sequence(let nodes) = chain.value.content else { return }
     for entry in nodes.map({ ChainEntry($0, registry) }) {
       guard let change = ChainEntry.changes.compactMap({ entry[$0] }).first else { continue }
-      findings.report(
-        .wrongValue, message: "`\(change.key)` changes the chain of \(base), which has none",
-        location: change.keyLocation, hint: "remove it")
+      findings.refuse(
+        "`\(change.key)` changes the chain of \(base), which has none",
+        at: change.keyLocation, hint: "remove it")
     }
   }
 }
@@ -227,10 +222,9 @@ struct PipelineSource {
   ) -> YAMLNode? {
     guard let root = compose(bytes, file: file) else { return nil }
     guard case .mapping(let members) = root.content else {
-      findings.report(
-        .wrongValue, message: "a pipeline file is a mapping, not \(root.kind)",
-        location: root.location,
-        hint: "begin with `version: 1`")
+      findings.refuse(
+        "a pipeline file is a mapping, not \(root.kind)",
+        at: root.location, hint: "begin with `version: 1`")
       return nil
     }
     guard let extends = members.first(where: { $0.key == "extends" }) else { return root }
@@ -247,9 +241,8 @@ struct PipelineSource {
     _ extends: YAMLNode.Member, of file: String, descendants: [String]
   ) -> YAMLNode? {
     func refuse(_ message: String) -> YAMLNode? {
-      findings.report(
-        .wrongValue, message: message, location: extends.value.location,
-        hint: "write `extends: ./other.pipeline.yaml`")
+      findings.refuse(
+        message, at: extends.value.location, hint: "write `extends: ./other.pipeline.yaml`")
       return nil
     }
     guard case .scalar(let path, _) = extends.value.content, !extends.value.isNull else {
