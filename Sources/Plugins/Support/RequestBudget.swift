@@ -398,8 +398,8 @@ extension RequestBudget.State {
       guard start <= until else {
         return .tooLong(start - now, "has reached the rate of the option requests")
       }
-      if let turn {
-        take(turn, of: rate)
+      if let turn, let index = freeTurns[rate]?.firstIndex(of: turn) {
+        freeTurns[rate]?.remove(at: index)
       } else {
         self.due[rate] = (last.time + rate.interval, last.since)
       }
@@ -423,11 +423,6 @@ extension RequestBudget.State {
     freeTurns[rate] = left.isEmpty ? nil : left
     guard due.time - rate.interval * rate.burst <= now else { return }
     self.due[rate]?.time -= rate.interval * turns.count { $0 < now && $0 >= due.since }
-  }
-
-  private mutating func take(_ turn: Duration, of rate: RequestBudget.Rate) {
-    guard let index = freeTurns[rate]?.firstIndex(of: turn) else { return }
-    freeTurns[rate]?.remove(at: index)
   }
 
   /// The cost of the label as a response has shown it, or else by its estimate; 1 without one.
