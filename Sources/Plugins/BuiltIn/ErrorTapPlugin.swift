@@ -131,20 +131,15 @@ private struct RuledErrorTap: ErrorTap {
   private func log(
     _ error: any Error, request: GraphQLRequest, logger: Logger, level: Logger.Level
   ) {
-    guard let failure = error as? ChainError else {
-      return logger.log(
-        level: level,
-        "\(ErrorLog.line("chain", request, code: nil, path: nil, message: "\(error)"))")
+    let failure = error as? ChainError
+    let errors = failure?.graphQLErrors ?? []
+    if errors.isEmpty {
+      let line = ErrorLog.line(
+        failure?.layer.rawValue ?? "chain", request, code: failure?.code.rawValue, path: nil,
+        message: "\(error)")
+      logger.log(level: level, "\(line)")
     }
-    if failure.graphQLErrors.isEmpty {
-      logger.log(
-        level: level,
-        "\(ErrorLog.line(failure.layer.rawValue, request, code: failure.code.rawValue, path: nil, message: "\(failure)"))"
-      )
-    }
-    for error in failure.graphQLErrors {
-      logger.log(level: level, "\(ErrorLog.line(request, error))")
-    }
+    for error in errors { logger.log(level: level, "\(ErrorLog.line(request, error))") }
   }
 }
 
