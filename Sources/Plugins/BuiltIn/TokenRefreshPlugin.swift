@@ -31,7 +31,7 @@ public struct TokenRefreshPlugin: Plugin {
     ])
 
   @Option(
-    "Name of the token; entries with equal names share it. Without a source, it is in the variable "
+    "Name of the token; entries with equal names and sources share it. Without a source, it is in the variable "
       + "<CREDENTIAL>_TOKEN")
   var credential = "api"
   @Option("Environment variable that holds the token") var env: String?
@@ -166,16 +166,19 @@ public struct TokenRefreshPlugin: Plugin {
 private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   private let options: TokenRefreshPlugin
   private let source: any TokenSource
+  /// The hash of what distinguishes the source from others.
+  private let sourceID: String
   private var credential: String { options.credential }
 
   init(_ options: TokenRefreshPlugin, source: any TokenSource) {
     self.options = options
     self.source = source
+    sourceID = DocumentHash.sha256("\([source.label] + source.details)")
   }
 
-  /// The credentials that were already renewed for this operation.
+  /// The caches whose token was already renewed for this operation.
   private enum Renewed: RequestContextKey {
-    typealias Value = Set<String>
+    typealias Value = Set<ObjectIdentifier>
   }
 
   func intercept(
@@ -235,9 +238,10 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
   }
 
   private func cache(_ services: Services) -> TokenCache {
-    let source: any TokenSource = services[TokenScript.self] ?? source
+    let script = services[TokenScript.self]
+    let source: any TokenSource = script ?? source
     return services.shared.value(
-      TokenCache.self, named: "\(credential) \(source.label)",
+      TokenCache.self, named: "\(credential) \(script?.label ?? sourceID)",
       make: { TokenCache(source: source, timeout: options.timeout) })
   }
 
@@ -254,7 +258,8 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     _ token: AccessToken, failures: Int, request: GraphQLRequest, cache: TokenCache,
     context: ChainContext, cause: ChainError?
   ) async throws -> String {
-    guard request.context[Renewed.self]?.contains(credential) != true else {
+    let id = ObjectIdentifier(cache)
+    guard request.context[Renewed.self]?.contains(id) != true else {
       return "; the token was renewed once already"
     }
     do {
@@ -265,7 +270,7 @@ private final class TokenInterceptor: GraphQLInterceptor, CredentialHolder {
     }
     context.services.logger.info("↻ \(request.label): retry with a new token")
     var retry = request.withOwnRetry()
-    retry.context[Renewed.self] = (request.context[Renewed.self] ?? []).union([credential])
+    retry.context[Renewed.self] = (request.context[Renewed.self] ?? []).union([id])
     throw ChainRetry(retry, cause: cause)
   }
 

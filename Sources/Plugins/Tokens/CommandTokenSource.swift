@@ -10,6 +10,7 @@ struct CommandTokenSource: TokenSource {
   let command: String
 
   var label: String { "the token command" }
+  var details: [String] { [command] }
 
   func token(replacing refused: AccessToken?, _ services: Services) async throws -> AccessToken {
     let text: String

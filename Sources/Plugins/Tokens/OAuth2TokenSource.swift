@@ -34,6 +34,14 @@ struct OAuth2TokenSource: TokenSource {
 
   var label: String { "the token endpoint \(endpoint.shownURL)" }
 
+  var details: [String] {
+    [
+      options.tokenURL, options.grant.rawValue, options.clientID, options.scope ?? "",
+      options.audience ?? "", store?.path ?? "", options.clientSecret?.reveal() ?? "",
+      options.refreshToken?.reveal() ?? "",
+    ]
+  }
+
   var isOwned: Bool { store != nil }
 
   /// The server may take a refresh token once only.

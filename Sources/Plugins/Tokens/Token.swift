@@ -35,6 +35,9 @@ protocol TokenSource: Sendable {
   /// The source in messages, without secrets.
   var label: String { get }
 
+  /// What distinguishes the source from others with its label; may contain secrets.
+  var details: [String] { get }
+
   /// Whether the token is read again for every request, because that is cheap.
   var isReadEachTime: Bool { get }
 
@@ -55,6 +58,7 @@ protocol TokenSource: Sendable {
 }
 
 extension TokenSource {
+  var details: [String] { [] }
   var isReadEachTime: Bool { false }
   var isOwned: Bool { false }
   var endsCredentials: Bool { false }

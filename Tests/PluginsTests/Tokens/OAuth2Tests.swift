@@ -66,6 +66,23 @@ import Testing
     }
   }
 
+  @Test func `entries with one credential and other clients have, and renew, tokens of their own`()
+    async throws
+  {
+    let server = TokenServer(.token(), accepts: { _, issued in issued.count >= 4 })
+    func options(_ client: String) -> String {
+      "oauth2: { token_url: \"\(TokenServer.url)\", client_id: \(client) }"
+    }
+    let other = "- token-refresh: { \(options("other")), header: X-Other }"
+    let chain = TokenRefreshPluginTests.chain(options("own"))
+      .replacing("- cache-read", with: "- cache-read\n\(other)")
+    try await Bench.with(chain, setup: Bench.Setup(transport: server)) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(
+        await server.forms.map { $0["client_id"] } == ["other", "own", "own", "other"])
+    }
+  }
+
   // MARK: Refresh tokens
 
   @Test func `a rotated refresh token is kept, for its owner only, before its token is used`()

@@ -141,6 +141,21 @@ import Testing
     }
   }
 
+  @Test func `entries with one credential and other sources have tokens of their own`()
+    async throws
+  {
+    let network = FakeNetwork(.ok)
+    let other = "- token-refresh: { command: \"echo b\", header: X-Other, scheme: \"\" }"
+    let chain = Self.chain("command: \"echo a\"")
+      .replacing("- cache-read", with: "- cache-read\n\(other)")
+    try await Bench.with(chain, setup: Bench.Setup(transport: network)) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(await tokens(network) == ["Bearer a"])
+      let name = try #require(HTTPField.Name("X-Other"))
+      #expect(await network.requests.map { $0.head.headerFields[name] } == ["b"])
+    }
+  }
+
   /// The clock of these tests says 1994-11-06T08:49:37Z.
   @Test(arguments: [
     // Good for an hour: kept.
