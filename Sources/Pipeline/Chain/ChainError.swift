@@ -22,7 +22,7 @@ public struct ChainError: Error, Sendable {
   public var http: HTTPFailure?
   /// The errors of the response, for the layer `graphQL`.
   public var graphQLErrors: [GraphQLError]
-  /// How far the request got, for the layer `transport`.
+  /// How far the request got, for the layers `request` and `transport`.
   public var delivery: Delivery?
   /// The code with which the WebSocket connection was closed; `nil` for other errors.
   public var closeCode: Int?
@@ -38,7 +38,7 @@ public struct ChainError: Error, Sendable {
   ///   - cause: The underlying error.
   ///   - http: The response that was rejected.
   ///   - graphQLErrors: The errors of the response.
-  ///   - delivery: How far the request got.
+  ///   - delivery: How far the request got; by default `notSent` for the layer `request`.
   public init(
     _ layer: Layer, code: Code, message: String, entry: String? = nil,
     cause: (any Error)? = nil, http: HTTPFailure? = nil, graphQLErrors: [GraphQLError] = [],
@@ -51,7 +51,7 @@ public struct ChainError: Error, Sendable {
     self.cause = cause
     self.http = http
     self.graphQLErrors = graphQLErrors
-    self.delivery = delivery
+    self.delivery = delivery ?? (layer == .request ? .notSent : nil)
   }
 
   /// Creates an error of the request itself, which was not sent.

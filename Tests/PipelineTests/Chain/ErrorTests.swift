@@ -14,6 +14,15 @@ struct ErrorTests {
     Interceptor { _, _, _ in throw Refused(by: name) }
   }
 
+  @Test("of the request itself have the delivery `notSent`, unless another is given")
+  func delivery() {
+    let error = ChainError(.request, code: .invalidRequest, message: "no value")
+    #expect(error.delivery == .notSent)
+    let other = ChainError(.request, code: .uploadFailed, message: "cut", delivery: .unknown)
+    #expect(other.delivery == .unknown)
+    #expect(ChainError(.chain, code: .noResult, message: "no result").delivery == nil)
+  }
+
   @Test("are rethrown by an interceptor that wants to see them only")
   func rethrow() async {
     var bench = Bench()
