@@ -32,6 +32,8 @@ struct TablePlan: Sendable {
   /// GitHub's `rateLimit` as the document selects it, which each page selects, too: it is no table, and tells what requests
   /// cost.
   var rateLimit: [Selection] = []
+  /// The response keys of ``root`` that no directive leaves out.
+  var required: [String] = []
 }
 
 extension TablePlan {

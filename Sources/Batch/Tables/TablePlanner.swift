@@ -112,9 +112,13 @@ struct TablePlanner {
       }
       throw TablePlanError(problems: sorted.map(\.element))
     }
+    let certain = data.fields.filter { field in
+      field.uses.contains { $0.conditions.isEmpty && $0.field.directives.isEmpty }
+    }
     return TablePlan(
       template: try sent(data), tables: tables.map(\.definition), connections: made(),
-      root: root, notes: notes, keys: keys, rateLimit: rateLimit)
+      root: root, notes: notes, keys: keys, rateLimit: rateLimit,
+      required: root.entries.map(\.key).filter { key in certain.contains { $0.key == key } })
   }
 
   private func refuseOthers() throws(TablePlanError) {

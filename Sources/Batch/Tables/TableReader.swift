@@ -46,6 +46,9 @@ struct TableReader: Sendable {
     guard case .object(let object) = data else {
       throw errors.isEmpty ? TaskProblem("the response has no data") : TaskProblem(errors.problem())
     }
+    if let key = plan.required.first(where: { object[$0] == nil && failed?[$0] == nil }) {
+      throw TaskProblem("the response lacks `\(key)`, which the operation selects")
+    }
     var rows = RowReader(plan: plan, rowKey: rowKey)
     try rows.read(object, as: plan.root, at: RowReader.Place(row: rowKey, failed: failed))
     return rows.page

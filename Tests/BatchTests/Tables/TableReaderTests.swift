@@ -473,6 +473,23 @@ struct TableReaderTests {
     #expect(throws: TaskProblem.self) { try reader.read(.null, errors: [], rowKey: nil) }
   }
 
+  @Test("a response without a selected field is an error, unless a directive leaves the field out")
+  func lackingFields() throws {
+    let plan = try Self.plan(
+      "query($x: Boolean!) { customers(first: 2) { nodes { id } } tags @include(if: $x) { text } }")
+    let reader = TableReader(plan: plan)
+    let empty: JSONValue = [:]
+    let error = #expect(throws: TaskProblem.self) {
+      try reader.read(empty, errors: [], rowKey: nil)
+    }
+    #expect(error?.message == "the response lacks `customers`, which the operation selects")
+    let absent: JSONValue = ["customers": nil]
+    #expect(try reader.read(absent, errors: [], rowKey: nil).rows.isEmpty)
+    // An error that has removed the connection is one of the connection.
+    let failed = try reader.read(empty, errors: [Self.error("no", ["customers"])], rowKey: nil)
+    #expect(failed.open.map(\.failures) == [1])
+  }
+
   @Test("errors in a pack fail the pages that they concern")
   func packErrors() throws {
     let plan = try Self.plan(Self.query)
