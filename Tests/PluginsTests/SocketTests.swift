@@ -1,3 +1,4 @@
+import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunTestSupport
@@ -348,6 +349,32 @@ import Testing
   @Test func `pings are sent, and a connection without a pong ends with 4499`() async throws {
     let script = RawServer.Step.greeted(.frame)
     try await late(script, after: "subscribe", "did not answer a ping")
+  }
+
+  @Test func `a server that does not read any more is given up, also while much waits to be sent`()
+    async throws
+  {
+    let clock = TestClock()
+    let gate = Gate()
+    let script: [RawServer.Step] = [
+      .handshake("graphql-transport-ws"), .frame, .message(Self.ack), .bytes(1),
+      .run { await gate.pass() },
+    ]
+    try await Bench.withServer(
+      script, chain: Bench.fetching("connect_timeout: 1h"), isSocket: true,
+      setup: .init(networkClock: ServiceClock(clock))
+    ) { bench, server in
+      // More than the system takes without a reader.
+      let text = JSONValue.string(String(repeating: "x", count: 16 << 20))
+      async let running = bench.run(Self.document) { $0.extensions = ["text": text] }
+      _ = await server.log.bytes()
+      let time = Self.flying(clock)
+      let outcome = await running
+      time.cancel()
+      await gate.open()
+      #expect(outcome.code == .timedOut, "\(outcome.message)")
+      #expect(outcome.message.contains("did not answer a ping"), "\(outcome.message)")
+    }
   }
 
   @Test func `disconnects after the last operation, and connects for the next one`() async throws {

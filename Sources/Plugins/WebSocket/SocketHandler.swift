@@ -35,6 +35,10 @@ final class SocketHandler: ChannelInboundHandler {
   /// Whether the channel takes frames.
   private var isUpgraded = false
   private var isPaused = false
+  /// The bytes of all messages, without the few that frames and TLS add.
+  private var written = 0
+  /// Those that were sent when a ping was due and much waited, as far as frames and TLS let it be known.
+  private var sent = 0
   private var isClosed = false
   /// The error that closes the connection.
   private var error: (any Error)?
@@ -128,7 +132,22 @@ extension SocketHandler {
           refusal.map { failures.refusal(by: $0, body: ByteBuffer()) }
             ?? failures.failure(.handshakeTimedOut)))
     }
-    perform(session.check(at: now))
+    let actions = session.check(at: now)
+    // A ping is due, or the connection ends anyway.
+    if !actions.isEmpty, hasStoppedReading() {
+      return end(.closed(SocketClose(SocketClose.OwnCode.noPong, "Terminated", isOwn: true)))
+    }
+    perform(actions)
+  }
+
+  /// Whether the server has taken nothing since the last ping, although much waits to be sent.
+  ///
+  /// The connection is not read meanwhile, and a pong that is not read is not late.
+  private func hasStoppedReading() -> Bool {
+    guard let channel, !channel.isWritable else { return false }
+    let last = sent
+    sent = written - ((try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0)
+    return sent <= last
   }
 
   func shutDown(_ promise: EventLoopPromise<Void>) {
@@ -201,6 +220,7 @@ extension SocketHandler {
   ///
   /// https://www.rfc-editor.org/rfc/rfc6455#section-5.3
   private func write(_ opcode: WebSocketOpcode, _ bytes: ByteBuffer) {
+    written += bytes.readableBytes
     let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: bytes)
     channel?.pipeline.syncOperations.write(NIOAny(frame), promise: nil)
   }
