@@ -326,7 +326,7 @@ extension PipelineClient {
   public func transaction<Result: Sendable>(
     _ body: (StoreTransaction) async throws -> Result
   ) async throws -> Result {
-    let store = try store(to: "edit the cache")
+    let store = try runner.store(to: "edit the cache")
     return try await operations.hold { try await store.transaction(body) }
   }
 
@@ -338,13 +338,13 @@ extension PipelineClient {
   /// - Returns: Whether other processes have written.
   @discardableResult
   public func refresh() async throws -> Bool {
-    let store = try store(to: "refresh the cache")
+    let store = try runner.store(to: "refresh the cache")
     return try await operations.hold { try await store.refresh() }
   }
 
   /// Removes all records and optimistic layers. Responses to requests in flight are not stored.
   public func clear() async throws {
-    let store = try store(to: "clear the cache")
+    let store = try runner.store(to: "clear the cache")
     try await operations.hold { try await store.clear() }
   }
 
@@ -357,15 +357,5 @@ extension PipelineClient {
   @discardableResult
   public func logOut() async throws -> [String] {
     try await operations.hold { try await runner.signOut() }
-  }
-
-  private func store(to action: String) throws -> CacheStore {
-    guard let store else {
-      throw ChainError(
-        notSent: .invalidRequest,
-        "cannot \(action): the client has no store; give the pipeline one, `store: { kind: memory }`"
-      )
-    }
-    return store
   }
 }

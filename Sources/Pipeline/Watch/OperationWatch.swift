@@ -73,7 +73,8 @@ extension PipelineRunner {
       refetches: refetches)
   }
 
-  func store(to action: String) throws -> CacheStore {
+  /// The store, or an error with what needs one.
+  package func store(to action: String) throws -> CacheStore {
     guard let store = services.store else {
       throw ChainError(
         notSent: .invalidRequest,
