@@ -138,6 +138,18 @@ struct OutputCheckTests {
     #expect(findings.contains { $0.contains("is a folder") }, "\(findings)")
   }
 
+  @Test(
+    "an output in a folder that is a file is refused",
+    arguments: [
+      "sinks: [{ csv: { path: old/users.csv } }]", "sinks: [{ sqlite: { path: old/users.db } }]",
+      "report: { json: old/in/report.json }",
+    ])
+  func fileAsFolder(outputs: String) throws {
+    try location.write("text", to: "old")
+    let findings = try Bench.findings(yaml(outputs), in: location)
+    #expect(findings.contains { $0.contains("is in a folder that is a file") }, "\(findings)")
+  }
+
   @Test("a database of a sink that is a pipe is refused, with its place")
   func pipe() throws {
     #expect(mkfifo(location.file("pipe"), 0o600) == 0)

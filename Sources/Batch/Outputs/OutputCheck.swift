@@ -136,6 +136,8 @@ struct OutputCheck: Sendable {
           hint: output.isDatabase && input.reader != nil
             ? "write to another database, or let the operation need the one that writes the rows"
             : "write to another file")
+      } else if !output.path.hasSuffix(".part"), access(output.path, F_OK) != 0, errno == ENOTDIR {
+        report("is in a folder that is a file", hint: "name another folder")
       } else if paths.contains(where: { $0.hasPrefix(location.path + "/") })
         || output.isSink && FilePath.isFolder(output.path)
       {
