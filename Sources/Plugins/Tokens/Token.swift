@@ -88,7 +88,7 @@ struct EnvironmentTokenSource: TokenSource {
   }
 }
 
-/// Reads the token from a file that another program maintains, without surrounding white space.
+/// Reads the token from a file that another program maintains, without surrounding white space and a byte order mark.
 struct FileTokenSource: TokenSource {
   let path: String
 
@@ -110,7 +110,9 @@ struct FileTokenSource: TokenSource {
     guard let bytes else {
       throw TokenFailure(message: "there is no file \(path)", isMissing: true)
     }
-    guard let text = String(validating: bytes, as: UTF8.self)?.trimmingEnds(), !text.isEmpty else {
+    let content = bytes.trimmingPrefix([0xEF, 0xBB, 0xBF])
+    guard let text = String(validating: content, as: UTF8.self)?.trimmingEnds(), !text.isEmpty
+    else {
       throw TokenFailure(message: "the file \(path) holds no token", isMissing: true)
     }
     return AccessToken(SecretString(text))

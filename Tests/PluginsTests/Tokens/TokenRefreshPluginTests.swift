@@ -91,7 +91,8 @@ import Testing
   {
     let file = NSTemporaryDirectory() + "token-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: file) }
-    try Data(" old \n".utf8).write(to: URL(fileURLWithPath: file))
+    // Some editors begin a file with a byte order mark.
+    try Data("\u{FEFF} old \n\n".utf8).write(to: URL(fileURLWithPath: file))
     let network = FakeNetwork(
       [.response(401), .ok],
       before: { try? Data("new".utf8).write(to: URL(fileURLWithPath: file)) })
