@@ -100,6 +100,8 @@ import Testing
     ("headers: { set: { \"X A\": b } }", "is not the name of an HTTP field"),
     ("headers: { add: { \"\": b } }", "is not the name of an HTTP field"),
     ("headers: { remove: [\"X:A\"] }", "is not the name of an HTTP field"),
+    ("headers: { set: { content-length: \"3\" } }", "follows from the body that is sent"),
+    ("headers: { remove: [Transfer-Encoding] }", "follows from the body that is sent"),
     ("headers: { put: { X-A: b } }", "no option `put`"),
     ("headers: { set: { Authorization: \"Bearer abc\" } }", "secret"),
     ("logging: { level: debug }", nil), ("logging: { level: trace }", nil),

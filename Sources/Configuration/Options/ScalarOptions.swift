@@ -243,12 +243,16 @@ extension HTTPField.Name: ExpressibleByOption {
   /// Creates a name from text.
   ///
   /// - Parameter option: The option that has the name, or the path to it.
-  /// - Throws: ``OptionError`` for text that HTTP does not allow as the name of a field.
+  /// - Throws: ``OptionError`` for text that HTTP does not allow as the name of a field, and for fields of the body.
   package init(option text: String, named option: String = "") throws(OptionError) {
     guard let name = HTTPField.Name(text) else {
       throw OptionError(
         option: option, "`\(text)` is not the name of an HTTP field",
         remedy: "use letters, digits and hyphens")
+    }
+    guard name != .contentLength, name != .transferEncoding else {
+      throw OptionError(
+        option: option, "`\(text)` follows from the body that is sent", remedy: "leave it out")
     }
     self = name
   }
