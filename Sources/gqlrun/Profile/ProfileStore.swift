@@ -282,7 +282,9 @@ struct LoadOptions: ParsableArguments {
           "cannot read --weight \(text); write the id of an operation and a number above 0: Country=3"
         )
       }
-      weights[String(parts[0])] = value
+      guard weights.updateValue(value, forKey: String(parts[0])) == nil else {
+        throw Failure(.usage, "--weight gives `\(parts[0])` twice; leave one out")
+      }
     }
     return weights
   }
