@@ -80,6 +80,17 @@ struct TaskResolutionTests {
     #expect(tasks.map(\.attempts) == [2], "the attempts of both runs")
   }
 
+  @Test("a key with a space is one word of the commands in messages")
+  func keyWithSpace() async throws {
+    let text = Self.likes.replacing("key: \"{{row.id}}\"", with: "key: \"like {{row.id}}\"")
+    let manifest = try Bench.load(text, in: location)
+    _ = try await Bench.run(manifest, transport: RowTransport(lost: [2], failing: [3]))
+    let unknown = try message { try decide(.retry, .failed, ["like U_2"]).apply(to: manifest) }
+    #expect(unknown.contains("--retry 'like U_2' sends it again"), "\(unknown)")
+    let failed = try message { try decide(.done, .unknown, ["like U_3"]).apply(to: manifest) }
+    #expect(failed.contains(" 'like U_3' runs it again"), "\(failed)")
+  }
+
   @Test("keys that name no such task are all reported, and nothing is changed")
   func wrongKeys() async throws {
     let manifest = try Bench.load(Self.likes, in: location)

@@ -116,13 +116,14 @@ public struct TaskResolution: Sendable {
       return "no task\(part) has the key `\(key)`; gqlrun batch errors \(manifest.file) lists them"
     }
     let task = "the task `\(key)` of `\(other.operation)`"
+    let (file, word) = (QuotedText.shellPath(manifest.file), QuotedText.shellPath(key))
     switch (state, other.state) {
     case (.failed, TaskState.unknown.name):
       return "\(task) has an unknown outcome: look on the server whether it was executed; if not, "
-        + "gqlrun batch resolve \(manifest.file) --retry \(key) sends it again"
+        + "gqlrun batch resolve \(file) --retry \(word) sends it again"
     case (.unknown, TaskState.failed.name):
       return "\(task) failed, so its outcome is known; "
-        + "gqlrun batch retry \(manifest.file) \(key) runs it again"
+        + "gqlrun batch retry \(file) \(word) runs it again"
     default:
       return "\(task) is \(other.state), not \(state.name)"
     }

@@ -33,7 +33,7 @@ enum BatchOutcome {
   /// Why a run that has ended failed.
   private static func reason(_ summary: RunSummary, _ manifest: String) -> String {
     let tasks = BatchFailures.summary(summary.counts).map {
-      "\($0); gqlrun batch errors \(manifest) lists the reasons"
+      "\($0); gqlrun batch errors \(QuotedText.shellPath(manifest)) lists the reasons"
     }
     return ([tasks].compactMap { $0 } + summary.missedThresholds.map { "threshold not met: \($0)" })
       .joined(separator: "\n")

@@ -113,7 +113,8 @@ struct BatchRunCommand: AsyncParsableCommand {
 
   /// The manifest as commands have it that continue the run: with the shard.
   private var continued: String {
-    source.manifest + (shard.map { " --shard \($0.number)/\($0.count)" } ?? "")
+    QuotedText.shellPath(source.manifest)
+      + (shard.map { " --shard \($0.number)/\($0.count)" } ?? "")
   }
 
   private func report(_ summary: RunSummary) {
@@ -133,7 +134,7 @@ struct BatchRunCommand: AsyncParsableCommand {
   }
 
   private func reportFailures(_ summary: RunSummary) {
-    let command = "gqlrun batch errors \(source.manifest)"
+    let command = "gqlrun batch errors \(QuotedText.shellPath(source.manifest))"
     if let failures = summary.failures {
       for line in BatchFailures.lines(failures) { Terminal.error(line) }
       if BatchFailures.hasMore(failures) { Terminal.hint("\(command) lists all reasons") }
