@@ -176,7 +176,11 @@ def main():
     collector = Collector(options.hang, options.status)
     threading.Thread(target=collector.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{collector.server_address[1]}"
-    result = subprocess.run(options.command, env={**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": address})
+    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
+    if not options.hang:
+        # On a busy machine, this process may have no processor for seconds.
+        variables |= {"OTEL_EXPORTER_OTLP_TIMEOUT": "600000", "OTEL_BSP_EXPORT_TIMEOUT": "600000"}
+    result = subprocess.run(options.command, env={**os.environ, **variables})
     with collector.lock, open(options.file, "w") as file:
         json.dump(collector.report(), file)
     # Threads that hang are not waited for.

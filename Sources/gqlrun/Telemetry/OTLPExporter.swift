@@ -20,6 +20,8 @@ struct OTLPExporter: Sendable {
 
   let target: TelemetrySettings.Target
   let transport: any HTTPTransport
+  /// The longest time to connect. The transport's shutdown waits for the end of an attempt to connect.
+  let maxConnect: Duration
 
   /// The most bytes of a response that are read.
   private static let maxAnswer = 16 << 10
@@ -35,8 +37,7 @@ struct OTLPExporter: Sendable {
     var limits = HTTPLimits()
     limits.total = target.timeout
     limits.idle = target.timeout
-    // The transport's shutdown waits for the end of an attempt to connect.
-    limits.connect = min(TelemetryExport.maxFlush, target.timeout)
+    limits.connect = min(maxConnect, target.timeout)
     do {
       let response = try await transport.send(
         HTTPRequestMessage(head: head, body: body), limits: limits)

@@ -5,10 +5,9 @@ import GQLRunSupport
 /// Exports spans and metrics while a command runs, and at its end.
 ///
 /// A collector cannot delay or fail the command: spans wait in a queue of bounded length, and the last export has
-/// ``maxFlush``. The first failure is a warning; the number of spans that were lost is another one, at the end.
+/// ``TelemetrySettings/maxFlush``. The first failure is a warning; the number of spans that were lost is another one, at
+/// the end.
 struct TelemetryExport: Sendable {
-  /// The time that the last export may take.
-  static let maxFlush = Duration.seconds(2)
   /// The time between two writes of the metrics file.
   static let fileInterval = Duration.seconds(15)
 
@@ -111,7 +110,7 @@ struct TelemetryExport: Sendable {
     while (try? await services.clock.sleep(for: interval)) != nil { await work() }
   }
 
-  /// Exports what is left, for at most ``maxFlush``, and reports what was lost.
+  /// Exports what is left, for at most ``TelemetrySettings/maxFlush``, and reports what was lost.
   ///
   /// - Parameter spanTask: The task that exports spans.
   func finish(_ spanTask: Task<Void, Never>) async {
@@ -130,7 +129,7 @@ struct TelemetryExport: Sendable {
         return true
       }
       group.addTask {
-        try? await services.clock.sleep(for: Self.maxFlush)
+        try? await services.clock.sleep(for: settings.maxFlush)
         return false
       }
       defer { group.cancelAll() }
@@ -138,7 +137,8 @@ struct TelemetryExport: Sendable {
     }
     if !isComplete {
       warnings.first(
-        "the collector did not answer within \(Self.maxFlush.components.seconds) s at the end")
+        "the collector did not answer within \(Quantity.number(settings.maxFlush.seconds)) s at the end"
+      )
     }
     let lost = queue.dropped + queue.count
     if lost > 0 { warnings.always("\(Quantity.count(lost, "span")) not exported") }
@@ -147,7 +147,8 @@ struct TelemetryExport: Sendable {
   /// Exports all spans that wait, until a request fails.
   private func exportSpans() async {
     guard let target = settings.traces, let transport = services.transport else { return }
-    let exporter = OTLPExporter(target: target, transport: transport)
+    let exporter = OTLPExporter(
+      target: target, transport: transport, maxConnect: settings.maxFlush)
     while true {
       let spans = queue.take()
       guard !spans.isEmpty else { return }
@@ -174,7 +175,9 @@ struct TelemetryExport: Sendable {
     let values = await registry.snapshot()
     guard !values.isEmpty else { return }
     let body = message.metrics(values, start: start, time: Self.time(services))
-    switch await OTLPExporter(target: target, transport: transport).send(body) {
+    let exporter = OTLPExporter(
+      target: target, transport: transport, maxConnect: settings.maxFlush)
+    switch await exporter.send(body) {
     case .accepted: break
     case .partly(_, let reason): warn("all metrics", to: target, reason)
     case .postponed(let reason), .refused(let reason): warn("metrics", to: target, reason)

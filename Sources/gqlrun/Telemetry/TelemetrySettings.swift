@@ -35,6 +35,8 @@ struct TelemetrySettings: Sendable {
   var metricInterval = Duration.seconds(60)
   /// The time between two exports of spans, unless a batch is complete before.
   var spanDelay = Duration.seconds(5)
+  /// The time that the last export may take.
+  var maxFlush = Duration.seconds(2)
   /// The most spans that wait for their export; further ones are dropped.
   var maxQueuedSpans = 2048
   /// The most spans of one request.
@@ -162,10 +164,9 @@ struct TelemetrySettings: Sendable {
       maxBatch = size
     }
     maxBatch = min(maxBatch, maxQueuedSpans)
-    if let time = milliseconds("OTEL_BSP_EXPORT_TIMEOUT", of: value),
-      let timeout = traces?.timeout
-    {
-      traces?.timeout = min(timeout, time)
+    if let time = milliseconds("OTEL_BSP_EXPORT_TIMEOUT", of: value), let traces {
+      self.traces?.timeout = min(traces.timeout, time)
+      maxFlush = time
     }
     if let text = value("TRACEPARENT") {
       parent = TraceContext(traceParent: text, traceState: value("TRACESTATE"))

@@ -212,11 +212,14 @@ struct TelemetryExportTests {
     }
   }
 
-  @Test("a collector that hangs delays the end by two seconds, and the error of the command stays")
-  func hanging() async throws {
-    let bench = Bench()
+  @Test(
+    "a collector that hangs delays the end by two seconds, and the error of the command stays",
+    arguments: [(nil, 2), ("2500", 2.5)] as [(String?, Double)])
+  func hanging(variable: String?, seconds: Double) async throws {
+    var bench = Bench()
+    bench.variables["OTEL_BSP_EXPORT_TIMEOUT"] = variable
     let collector = Collector(.never)
-    let run = Task {
+    let run = Task { [bench] in
       try await bench.run(collector) {
         bench.end(1, $0)
         throw ExitCode(4)
@@ -224,11 +227,12 @@ struct TelemetryExportTests {
     }
     while collector.requests.isEmpty { await Task.yield() }
     await bench.clock.sleepers(1)
-    bench.clock.advance(by: .seconds(2))
+    bench.clock.advance(by: .seconds(seconds))
     await #expect(throws: ExitCode(4)) { try await run.value }
     #expect(
       bench.warnings.all == [
-        "the collector did not answer within 2 s at the end", "2 spans not exported",
+        "the collector did not answer within \(variable == nil ? "2" : "2.5") s at the end",
+        "2 spans not exported",
       ])
   }
 

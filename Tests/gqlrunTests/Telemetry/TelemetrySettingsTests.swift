@@ -113,14 +113,15 @@ struct TelemetrySettingsTests {
     var variables = Self.endpoint
     variables["OTEL_EXPORTER_OTLP_TIMEOUT"] = "3000"
     variables["OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"] = "4000"
-    variables["OTEL_BSP_EXPORT_TIMEOUT"] = "2000"
+    variables["OTEL_BSP_EXPORT_TIMEOUT"] = "2500"
     variables["OTEL_BSP_SCHEDULE_DELAY"] = "100"
     variables["OTEL_BSP_MAX_QUEUE_SIZE"] = "10"
     variables["OTEL_METRIC_EXPORT_INTERVAL"] = "500"
     variables["OTEL_METRICS_EXPORTER"] = "otlp, prometheus"
     variables["OTEL_EXPORTER_PROMETHEUS_PORT"] = "9999"
     let settings = settings(variables)
-    #expect(settings.traces?.timeout == .seconds(2))
+    #expect(settings.traces?.timeout == .milliseconds(2500))
+    #expect(settings.maxFlush == .milliseconds(2500))
     #expect(settings.metrics?.timeout == .seconds(4))
     #expect(settings.spanDelay == .milliseconds(100))
     #expect(settings.maxQueuedSpans == 10 && settings.maxBatch == 10)
