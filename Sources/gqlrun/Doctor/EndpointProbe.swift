@@ -40,6 +40,7 @@ actor EndpointProbe {
   private var failures = 0
   /// The status with which the server has asked for a pause; `nil` if it has not.
   private var pausingStatus: Int?
+  /// Why the server asks for a pause; `nil` if it does not.
   private var pause: String? {
     pausingStatus.map { "the server limits requests: the status is \($0)" }
   }
