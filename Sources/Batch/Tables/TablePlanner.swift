@@ -113,7 +113,10 @@ struct TablePlanner {
       throw TablePlanError(problems: sorted.map(\.element))
     }
     let certain = data.fields.filter { field in
-      field.uses.contains { $0.conditions.isEmpty && $0.field.directives.isEmpty }
+      // The root has one type, so that a condition of a type leaves nothing out.
+      field.uses.contains {
+        $0.field.directives.isEmpty && $0.conditions.allSatisfy(\.directives.isEmpty)
+      }
     }
     return TablePlan(
       template: try sent(data), tables: tables.map(\.definition), connections: made(),
