@@ -82,14 +82,38 @@ public struct DemoExecutor: Sendable {
   func prepare(
     _ request: OperationRequest, failing: Bool = false, isIncremental: Bool = false
   ) -> Preparation {
-    do {
-      return .ready(try prepared(request, failing: failing, isIncremental: isIncremental))
-    } catch let errors as RequestErrors {
-      return .refused(errors.all)
-    } catch let error as RequestError {
-      return .refused([error])
+    do throws(RequestError) {
+      let document: Document
+      do throws(GraphQLSyntaxError) {
+        document = try Document(parsing: request.query ?? "", options: Self.parseOptions)
+      } catch {
+        throw RequestError(.parseFailed, error.message, at: [error.location])
+      }
+      let problems = document.requestErrors(against: schema)
+      guard problems.isEmpty else { return .refused(problems) }
+      let operation = try Self.operation(request.operationName, in: document)
+      guard let root = schema.rootType(for: operation.type) else {
+        throw RequestError(
+          .validationFailed,
+          "Schema is not configured to execute \(operation.type.rawValue) operation.",
+          at: [operation.location])
+      }
+      let coercion = InputCoercion(
+        request.variables, files: request.files, for: operation.variables, in: schema)
+      guard coercion.errors.isEmpty else { return .refused(coercion.errors) }
+      let fragments = Dictionary(
+        document.fragments.map { ($0.name.value, $0) }, uniquingKeysWith: { first, _ in first })
+      var planner = Planner(
+        schema: schema, fragments: fragments, coercion: coercion, isIncremental: isIncremental,
+        onError: request.onError)
+      let plan = try planner.plan(operation, on: root.name)
+      if let maxComplexity { try QueryCost.check(plan, limit: maxComplexity) }
+      return .ready(
+        PlannedOperation(
+          type: operation.type, plan: plan, failsOnce: failing, hasParts: planner.hasParts,
+          halts: request.onError == .halt))
     } catch {
-      return .refused([RequestError(.internalServerError, "\(error)")])
+      return .refused([error])
     }
   }
 
@@ -111,37 +135,6 @@ public struct DemoExecutor: Sendable {
 
   func context(_ edits: FeedEdits) -> ResolverContext {
     ResolverContext(geography: geography, feed: feed, lists: lists, store: store, edits: edits)
-  }
-
-  private func prepared(
-    _ request: OperationRequest, failing: Bool, isIncremental: Bool
-  ) throws -> PlannedOperation {
-    let document: Document
-    do throws(GraphQLSyntaxError) {
-      document = try Document(parsing: request.query ?? "", options: Self.parseOptions)
-    } catch {
-      throw RequestError(.parseFailed, error.message, at: [error.location])
-    }
-    let problems = document.requestErrors(against: schema)
-    guard problems.isEmpty else { throw RequestErrors(all: problems) }
-    let operation = try Self.operation(request.operationName, in: document)
-    guard let root = schema.rootType(for: operation.type) else {
-      throw RequestError(
-        .validationFailed,
-        "Schema is not configured to execute \(operation.type.rawValue) operation.",
-        at: [operation.location])
-    }
-    let coercion = try InputCoercion(
-      request.variables, files: request.files, for: operation.variables, in: schema)
-    let fragments = Dictionary(document.fragments.map { ($0.name.value, $0) }) { first, _ in first }
-    var planner = Planner(
-      schema: schema, fragments: fragments, coercion: coercion, isIncremental: isIncremental,
-      onError: request.onError)
-    let plan = try planner.plan(operation, on: root.name)
-    if let maxComplexity { try QueryCost.check(plan, limit: maxComplexity) }
-    return PlannedOperation(
-      type: operation.type, plan: plan, failsOnce: failing, hasParts: planner.hasParts,
-      halts: request.onError == .halt)
   }
 
   private static func operation(

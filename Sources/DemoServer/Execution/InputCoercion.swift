@@ -28,19 +28,19 @@ struct InputCoercion {
   private var variables = JSONObject()
   /// The files by their paths in the variables, which have null there.
   private let files: [String: UploadedFile]
-  private var errors: [RequestError] = []
+  /// The errors of the variables, and of a literal that is being coerced.
+  private(set) var errors: [RequestError] = []
   /// The variable being coerced, and the path in its value.
   private var current: VariableDefinition?
   private var path: [JSONValue] = []
 
-  /// Coerces variables.
+  /// Coerces variables; ``errors`` has those of all of them.
   ///
   /// - Parameter files: The files by their paths in `values`, which has null there.
-  /// - Throws: The errors of all variables.
   init(
     _ values: JSONObject, files: [String: UploadedFile] = [:],
     for definitions: [VariableDefinition], in schema: Schema
-  ) throws(RequestErrors) {
+  ) {
     self.schema = schema
     self.files = files
     var coerced = JSONObject()
@@ -49,7 +49,6 @@ struct InputCoercion {
       let name = definition.name.value
       coerced[name] = coerceVariable(values[name], name, to: definition.type)
     }
-    guard errors.isEmpty else { throw RequestErrors(all: errors) }
     variables = coerced
   }
 

@@ -402,11 +402,6 @@ struct RequestError: Error, Sendable {
   }
 }
 
-/// Several errors.
-struct RequestErrors: Error {
-  let all: [RequestError]
-}
-
 extension Document {
   /// The validation errors of the document for a schema; empty if it is valid.
   ///
