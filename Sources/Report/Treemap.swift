@@ -80,49 +80,39 @@ enum Treemap {
     guard total > 0, whole.width > 0, whole.height > 0 else { return result }
     let scale = whole.width * whole.height / total
     var rest = whole
-    var position = 0
-    while position < order.count {
+    var row: [(index: Int, size: Double)] = []
+    for index in order {
       let side = min(rest.width, rest.height)
-      var row: [Int] = []
-      var sum = 0.0
-      while position < order.count {
-        let next = sizes[order[position]] * scale
-        let candidate = row + [order[position]]
-        if !row.isEmpty,
-          worst(candidate, sizes: sizes, scale: scale, sum: sum + next, side: side)
-            > worst(row, sizes: sizes, scale: scale, sum: sum, side: side)
-        {
-          break
-        }
-        row = candidate
-        sum += next
-        position += 1
+      let longer = row + [(index: index, size: sizes[index] * scale)]
+      if !row.isEmpty, worst(longer.map(\.size), side: side) > worst(row.map(\.size), side: side) {
+        lay(row, rest: &rest, result: &result)
+        row = Array(longer.suffix(1))
+      } else {
+        row = longer
       }
-      lay(row, sizes: sizes, scale: scale, sum: sum, rest: &rest, result: &result)
     }
+    lay(row, rest: &rest, result: &result)
     return result
   }
 
   /// The largest ratio of sides in a row.
-  private static func worst(
-    _ row: [Int], sizes: [Double], scale: Double, sum: Double, side: Double
-  ) -> Double {
-    let values = row.map { sizes[$0] * scale }
-    guard let largest = values.max(), let smallest = values.min(), smallest > 0, sum > 0 else {
+  private static func worst(_ sizes: [Double], side: Double) -> Double {
+    guard let largest = sizes.max(), let smallest = sizes.min(), smallest > 0 else {
       return .infinity
     }
+    let sum = sizes.reduce(0, +)
     return max(side * side * largest / (sum * sum), sum * sum / (side * side * smallest))
   }
 
   private static func lay(
-    _ row: [Int], sizes: [Double], scale: Double, sum: Double, rest: inout Area,
-    result: inout [Area]
+    _ row: [(index: Int, size: Double)], rest: inout Area, result: inout [Area]
   ) {
     let isColumn = rest.width >= rest.height
+    let sum = row.reduce(0) { $0 + $1.size }
     let thickness = sum / (isColumn ? rest.height : rest.width)
     var offset = 0.0
-    for index in row {
-      let length = sizes[index] * scale / max(thickness, 1e-12)
+    for (index, size) in row {
+      let length = size / max(thickness, 1e-12)
       result[index] =
         isColumn
         ? Area(x: rest.x, y: rest.y + offset, width: thickness, height: length)
