@@ -142,13 +142,7 @@ extension GeneratorOptions {
       conformances.insert(try Self.value(text, "conformances"))
     }
     for text in settings["scalars"] ?? [] { try map(scalar: text) }
-    if let text = settings["edition"]?.first {
-      guard let edition = Int(text).flatMap(Edition.init(rawValue:)) else {
-        let years = Edition.allCases.map { "\($0.rawValue)" }.joined(separator: ", ")
-        throw GenerationFailure("`edition` cannot be \"\(text)\"; use \(years)")
-      }
-      self.edition = edition
-    }
+    edition = try Self.choice(settings, "edition") ?? .newest
     try checkModules()
   }
 
@@ -181,20 +175,19 @@ extension GeneratorOptions {
   /// Types of Foundation that the runtime can decode.
   private static let foundation: Set<String> = ["Date", "Decimal", "URL", "UUID"]
 
-  private static func choice<Value: CaseIterable & RawRepresentable<String>>(
+  private static func choice<Value: CaseIterable & RawRepresentable>(
     _ settings: [String: [String]], _ key: String
-  ) throws(GenerationFailure) -> Value? {
+  ) throws(GenerationFailure) -> Value? where Value.RawValue: LosslessStringConvertible {
     guard let text = settings[key]?.first else { return nil }
     return try value(text, key)
   }
 
-  private static func value<Value: CaseIterable & RawRepresentable<String>>(
+  private static func value<Value: CaseIterable & RawRepresentable>(
     _ text: String, _ key: String
-  ) throws(GenerationFailure) -> Value {
-    guard let value = Value(rawValue: text) else {
-      throw GenerationFailure(
-        "`\(key)` cannot be \"\(text)\"; use "
-          + Value.allCases.map(\.rawValue).joined(separator: ", "))
+  ) throws(GenerationFailure) -> Value where Value.RawValue: LosslessStringConvertible {
+    guard let raw = Value.RawValue(text), let value = Value(rawValue: raw) else {
+      let known = Value.allCases.map { "\($0.rawValue)" }.joined(separator: ", ")
+      throw GenerationFailure("`\(key)` cannot be \"\(text)\"; use \(known)")
     }
     return value
   }
