@@ -65,34 +65,25 @@ actor BodyTap {
   init(_ path: String) { self.path = path }
 
   func begin() {
-    do throws(SystemError) {
-      file = try AtomicFile(path, permissions: 0o600)
-    } catch {
-      fail(error)
-    }
+    attempt { () throws(SystemError) in file = try AtomicFile(path, permissions: 0o600) }
   }
 
   func add(_ chunk: any BodyChunk) {
     guard failure == nil else { return }
-    do throws(SystemError) {
-      let bytes = chunk.withUnsafeBytes { Array($0) }
-      try file?.write(bytes)
-    } catch {
-      fail(error)
-    }
+    let bytes = chunk.withUnsafeBytes { Array($0) }
+    attempt { () throws(SystemError) in try file?.write(bytes) }
   }
 
   func finish() throws(ProfileError) {
-    do throws(SystemError) {
-      if failure == nil { try file?.finish() }
-    } catch {
-      fail(error)
-    }
+    if failure == nil { attempt { () throws(SystemError) in try file?.finish() } }
     file = nil
     if let failure { throw failure }
   }
 
-  private func fail(_ error: SystemError) {
-    failure = failure ?? ProfileError("cannot keep the response: \(error.description)")
+  /// Keeps the first error.
+  private func attempt(_ body: () throws(SystemError) -> Void) {
+    do throws(SystemError) { try body() } catch {
+      failure = failure ?? ProfileError("cannot keep the response: \(error.description)")
+    }
   }
 }
