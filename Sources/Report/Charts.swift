@@ -254,30 +254,11 @@ package enum Chart {
       text: text)
   }
 
-  /// A span of time from one fraction of an axis to another.
-  package struct Span {
-    package var name: String
-    package var range: ClosedRange<Double>
-    /// What the colors mean, and the number of the color.
-    package var kind: (name: String, color: Int)
-    /// Text for the pointer.
-    package var detail: String
-
-    /// - Parameters:
-    ///   - name: Its name, beside it.
-    ///   - range: The fractions of the axis.
-    ///   - kind: What the color means, and its number.
-    ///   - detail: Text for the pointer.
-    package init(
-      _ name: String, _ range: ClosedRange<Double>, kind: (name: String, color: Int),
-      detail: String
-    ) {
-      self.name = name
-      self.range = range
-      self.kind = kind
-      self.detail = detail
-    }
-  }
+  /// A span of time from one fraction of an axis to another: its name beside it, what its color means, the number of the
+  /// color, and text for the pointer.
+  package typealias Span = (
+    name: String, range: ClosedRange<Double>, kind: (name: String, color: Int), detail: String
+  )
 
   /// Spans of time in rows, in their order.
   ///

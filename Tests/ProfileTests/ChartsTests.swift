@@ -17,7 +17,8 @@ struct ChartsTests {
       Chart.columns("<a>", [[("b", 1, 0)]], ticks: [], text: text),
       Chart.curves("<a>", [("b", 0, [(0, 1), (1, 2)])], ticks: [], text: text),
       Chart.treemap("<a>", [.init("b", size: 1)], text: text),
-      Chart.waterfall("<a>", [.init("b", 0...1, kind: ("c", 0), detail: "d")], ticks: []),
+      Chart.waterfall(
+        "<a>", [(name: "b", range: 0...1, kind: (name: "c", color: 0), detail: "d")], ticks: []),
     ]
     for chart in charts {
       let chart = try #require(chart)
@@ -81,7 +82,9 @@ struct ChartsTests {
 
   @Test("many spans are in a box that scrolls, and no span is too narrow to be seen")
   func waterfall() throws {
-    let span = Chart.Span("likes P_1", 0.5...0.5, kind: ("failed", 4), detail: "<x>")
+    let span: Chart.Span = (
+      name: "likes P_1", range: 0.5...0.5, kind: (name: "failed", color: 4), detail: "<x>"
+    )
     let few = try #require(Chart.waterfall("tasks", [span], ticks: []))
     #expect(few.contains("x=\"50.000%\" y=\"30.0\" width=\"0.300%\""), "\(few)")
     #expect(few.contains("likes P_1: &lt;x&gt;") && few.contains("<desc>1 failed</desc>"))

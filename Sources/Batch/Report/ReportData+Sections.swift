@@ -140,14 +140,15 @@ extension ReportData {
     let ended = latency.count
     let length = max(seconds, 0.001)
     func place(_ time: Double) -> Double { min(max((time - first) / length, 0), 1) }
-    let spans = tasks.map { task in
+    let spans = tasks.map { task -> Chart.Span in
       let end = place(task.ended)
-      return Chart.Span(
-        task.key.isEmpty ? task.operation : "\(task.operation) \(task.key)",
-        min(place(task.ended - task.milliseconds / 1000), end)...end,
-        kind: (task.state.name, Self.color(task.state)),
+      return (
+        name: task.key.isEmpty ? task.operation : "\(task.operation) \(task.key)",
+        range: min(place(task.ended - task.milliseconds / 1000), end)...end,
+        kind: (name: task.state.name, color: Self.color(task.state)),
         detail: "\(task.state.name), \(Self.time(milliseconds: task.milliseconds))"
-          + (task.error.map { ", \(FailureReason.excerpt(of: $0))" } ?? ""))
+          + (task.error.map { ", \(FailureReason.excerpt(of: $0))" } ?? "")
+      )
     }.sorted {
       ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound)
     }
