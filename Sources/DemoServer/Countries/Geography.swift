@@ -14,7 +14,8 @@ struct Geography: Sendable {
   private let languagesByCode: [String: Language]
   private let countriesByContinent: [String: [Country]]
   private let countriesByLanguage: [String: [Country]]
-  private let translations: [String: [String: String]]
+  /// The names of all countries in languages other than English, by the codes of language and country.
+  let translations: [String: [String: String]]
 
   static let world = Geography(json: CountriesData.json)
 
@@ -52,9 +53,6 @@ struct Geography: Sendable {
   func countries(speaking language: Language) -> [Country] {
     countriesByLanguage[language.code] ?? []
   }
-
-  /// The languages other than English that the names of all countries are translated to.
-  var translatedLanguages: [String] { translations.keys.sorted() }
 
   /// A country's name in a language; in English if there is no translation.
   func name(of country: Country, in language: String?) -> String {

@@ -88,7 +88,7 @@ extension DemoResponder {
         case .heartbeat: try await writer.write(ByteBuffer(string: format.heartbeat))
         case .event(let bytes):
           try await writer.write(ByteBuffer(bytes: bytes))
-          faults.count()
+          faults.events += 1
           try await faults.carryOut(on: channel)
         case .end:
           if !end.isEmpty { try await writer.write(ByteBuffer(string: end)) }
@@ -113,7 +113,7 @@ extension DemoResponder {
       while let chunk = execution.next() {
         try await writer.write(ByteBuffer(bytes: chunk.bytes))
         guard chunk.endsPart else { continue }
-        faults.count()
+        faults.events += 1
         try await faults.carryOut(on: channel)
         if let delay = misbehaviour.partDelay { try await sleep(delay) }
       }
@@ -165,9 +165,7 @@ struct EventFaults: Sendable {
   }
 
   let misbehaviour: Misbehaviour
-  private(set) var events = 0
-
-  mutating func count() { events += 1 }
+  var events = 0
 
   /// The fault that follows the events so far; `nil` for none.
   var fault: Fault? {

@@ -42,7 +42,8 @@ struct OperationExecution: Sendable {
 
   private var buffer = ResponseBuffer()
   private var frames: [Frame] = []
-  private var context: ResolverContext
+  /// The context, with the changes by the operation.
+  private(set) var context: ResolverContext
   private var held = 0
   private var errors = JSONWriter()
   private var errorCount = 0
@@ -106,8 +107,6 @@ struct OperationExecution: Sendable {
   private(set) var isRootNull = false
   /// The fragments and lists left for later so far.
   var work: [PartWork] { later.map(\.work) }
-  /// The context, with the changes by the operation.
-  var changedContext: ResolverContext { context }
   /// The errors of a complete execution as a JSON array; `nil` if there are none.
   var errorList: [UInt8]? { errorCount == 0 ? nil : errors.bytes + [UInt8(ascii: "]")] }
 

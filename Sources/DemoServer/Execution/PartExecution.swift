@@ -108,7 +108,7 @@ struct PartExecution: Sendable {
         state = .first(execution)
         return Chunk(bytes: piece)
       }
-      context = execution.changedContext
+      context = execution.context
       // Further members follow, before the closing brace.
       return end(of: execution, Array(piece.dropLast()))
     case .between: return begin(waiting.removeFirst())

@@ -360,7 +360,7 @@ final class DemoSocketConnection: Sendable {
     await send {
       let session = self.state.withLock { state -> DemoSocketSession? in
         guard state.faults.fault == nil else { return nil }
-        state.faults.count()
+        state.faults.events += 1
         return state.session
       }
       return session.map { .text($0.next(execution.event(), of: id)) }
