@@ -22,13 +22,9 @@ struct OperationRequest: Sendable {
   static let parameterNames = [
     "query", "documentId", "operationName", "variables", "extensions", "onError",
   ]
+}
 
-  init(query: String?, operationName: String? = nil, variables: JSONObject = [:]) {
-    self.query = query
-    self.operationName = operationName
-    self.variables = variables
-  }
-
+extension OperationRequest {
   /// Parses the body of a POST request.
   init(body: [UInt8]) throws(RequestError) {
     let json: JSONValue
