@@ -14,13 +14,6 @@ struct ResolvedPage: Sendable {
   }
 }
 
-/// An element of a connection.
-struct ResolvedEdge: Sendable {
-  /// The name of the edge's type, such as `PostEdge`.
-  let typeName: String
-  let node: Entity
-}
-
 extension Entity {
   /// The cursor of an element of a connection.
   fileprivate var cursor: String? {
@@ -45,7 +38,7 @@ extension Resolvers {
       "totalCount": { page, _, _ in .int(page.total) },
       "edges": { page, _, _ in
         let typeName = "\(page.elementType)Edge"
-        return page.list { .object(.edge(ResolvedEdge(typeName: typeName, node: $0))) }
+        return page.list { .object(.edge(typeName: typeName, node: $0)) }
       },
       "pageInfo": { page, _, _ in .object(.pageInfo(page)) },
     ])
@@ -55,10 +48,10 @@ extension Resolvers {
   }
 
   static let edgeFields = fields(
-    of: { entity -> ResolvedEdge? in if case .edge(let value) = entity { value } else { nil } },
+    of: { entity -> Entity? in if case .edge(_, let node) = entity { node } else { nil } },
     [
-      "cursor": { edge, _, _ in .optional(edge.node.cursor) },
-      "node": { edge, _, _ in .object(edge.node) },
+      "cursor": { node, _, _ in .optional(node.cursor) },
+      "node": { node, _, _ in .object(node) },
     ])
 
   static let pageInfoFields = fields(

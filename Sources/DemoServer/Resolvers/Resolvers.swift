@@ -164,7 +164,8 @@ enum Entity: Sendable {
 
   /// A page of posts, comments or listed objects.
   indirect case page(ResolvedPage)
-  indirect case edge(ResolvedEdge)
+  /// An element of a connection, with the name of the edge's type, such as `PostEdge`.
+  indirect case edge(typeName: String, node: Entity)
   indirect case pageInfo(ResolvedPage)
 
   case uploadedFile(UploadedFile)
@@ -189,7 +190,7 @@ enum Entity: Sendable {
     case .address: "Address"
     case .product: "Product"
     case .page(let page): "\(page.elementType)Connection"
-    case .edge(let edge): edge.typeName
+    case .edge(let typeName, _): typeName
     case .pageInfo: "PageInfo"
     case .uploadedFile: "UploadedFile"
     case .trouble: "Trouble"
