@@ -1,20 +1,18 @@
-package import GQLRunLanguage
+import GQLRunLanguage
 import GQLRunSupport
 
 /// The operations and fragments of all files, valid against the schema.
-package struct CheckedDocuments {
-  package let sources: SourceFiles
+struct CheckedDocuments {
+  let sources: SourceFiles
   let document: Document
   let fragments: [String: FragmentDefinition]
-  let schema: Schema
   private let lines: [[Substring]]
 
   /// Parses and validates files. Fragments may be in other files than the operations that use them.
-  package init(
+  init(
     _ files: [SourceFiles.File], schema: Schema, edition: Edition
   ) throws(GeneratorError) {
     sources = SourceFiles(files, edition: edition)
-    self.schema = schema
     let found = sources.syntaxErrors.map { file, error in
       GeneratorError.Diagnostic(
         file: file.name, location: error.location, message: error.message)
@@ -32,11 +30,11 @@ package struct CheckedDocuments {
     }
     fragments = Dictionary(
       document.fragments.map { ($0.name.value, $0) }, uniquingKeysWith: { first, _ in first })
-    try check(edition)
+    try check(against: schema, edition)
   }
 
   /// Fragments need not be used: another module may use their types.
-  private func check(_ edition: Edition) throws(GeneratorError) {
+  private func check(against schema: Schema, _ edition: Edition) throws(GeneratorError) {
     let unnamed = document.operations.filter { $0.name == nil }
     if !unnamed.isEmpty {
       throw sources.error(

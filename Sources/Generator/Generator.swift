@@ -25,14 +25,10 @@ public struct Generator {
   public func files(
     from documents: [(path: String, text: [UInt8])]
   ) throws -> [GeneratedFile] {
-    let sorted = documents.sorted { $0.path < $1.path }
-    let checked = try CheckedDocuments(
-      sorted.map { SourceFiles.File(name: $0.path, bytes: $0.text) }, schema: schema,
-      edition: options.edition)
-    return try files(from: checked)
-  }
-
-  package func files(from documents: CheckedDocuments) throws -> [GeneratedFile] {
+    let documents = try CheckedDocuments(
+      documents.sorted { $0.path < $1.path }
+        .map { SourceFiles.File(name: $0.path, bytes: $0.text) },
+      schema: schema, edition: options.edition)
     let catches =
       schema.catchByDefault != nil || documents.document.definitions.contains(where: \.hasCatches)
     let names = GlobalNames(
@@ -56,7 +52,7 @@ public struct Generator {
       let own = conformances.of(.operation(operation))
       try OperationWriter(
         builder: builder.within(operation.directives, own), operationText: operationText
-      ).write(operation, document: document, name: name, conformances: own, to: &text)
+      ).write(operation, document: document, name: name, to: &text)
       var file = file(
         "Operations/\(name).swift", source: sources.fileName(of: operation.location), body: text,
         used: used)

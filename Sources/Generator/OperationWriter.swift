@@ -11,15 +11,14 @@ struct OperationWriter {
   ///
   /// - Throws: ``GeneratorError`` for a comment directive that does not fit.
   func write(
-    _ operation: OperationDefinition, document: String, name: String,
-    conformances: Set<GeneratorOptions.Conformance>, to text: inout SwiftText
+    _ operation: OperationDefinition, document: String, name: String, to text: inout SwiftText
   ) throws {
     let root = builder.types.schema.rootType(for: operation.type)?.name ?? ""
     let part = ConditionalSelections(selections: operation.selectionSet.selections, type: root)
     let data = try builder.model(
       "Data", parts: [part], scope: builder.scope(root), hasTypename: false)
     let variables = variables(of: operation)
-    let writer = SelectionWriter(options: options, conformances: conformances)
+    let writer = SelectionWriter(options: options, conformances: builder.conformances)
     text.documentation(operation.description?.value)
     text.block("\(access)struct \(name): GraphQL\(SwiftNames.type(operation.type.rawValue))") {
       text in
