@@ -176,15 +176,12 @@ struct PathTree {
     return nodes.count - 1
   }
 
-  mutating func note(at index: Int, bytes: Int, isNull: Bool) {
+  mutating func note(at index: Int, bytes: Int) {
     nodes[index].shape.count += 1
     nodes[index].shape.bytes += bytes
-    if isNull { nodes[index].shape.nulls += 1 }
   }
 
-  mutating func noteElement(at index: Int, isNull: Bool) {
-    if isNull { nodes[index].shape.nulls += 1 }
-  }
+  mutating func noteNull(at index: Int) { nodes[index].shape.nulls += 1 }
 
   mutating func noteList(at index: Int, count: Int) {
     nodes[index].shape.longestList = max(nodes[index].shape.longestList, count)
@@ -192,9 +189,6 @@ struct PathTree {
 
   func name(of index: Int) -> [UInt8] { nodes[index].name }
   func isTypename(_ index: Int) -> Bool { nodes[index].name == Self.typename }
-  func mayBeKey(_ index: Int, _ types: TypeTable) -> Bool {
-    types.allKeyFields.contains(nodes[index].name)
-  }
 
   func path(of index: Int) -> String {
     var names: [String] = []

@@ -132,12 +132,10 @@ final class ShapeState: JSONEventReceiver {
   }
 
   private func end(_ pathIndex: Int, bytes count: Int, isNull: Bool) {
+    if isNull { paths.noteNull(at: pathIndex) }
     // The elements of a list are counted with the list.
-    guard depth == 0 || frames[depth - 1].isObject else {
-      paths.noteElement(at: pathIndex, isNull: isNull)
-      return
-    }
-    paths.note(at: pathIndex, bytes: count, isNull: isNull)
+    guard depth == 0 || frames[depth - 1].isObject else { return }
+    paths.note(at: pathIndex, bytes: count)
     guard depth > 0 else { return }
     frames[depth - 1].fields.append(FieldCount(pathIndex: pathIndex, bytes: count, isNull: isNull))
   }
@@ -145,7 +143,7 @@ final class ShapeState: JSONEventReceiver {
   private func note(_ text: UnsafeRawBufferPointer, at pathIndex: Int) {
     if paths.isTypename(pathIndex) {
       frames[depth - 1].typename = types.index(of: text)
-    } else if paths.mayBeKey(pathIndex, types) {
+    } else if types.allKeyFields.contains(paths.name(of: pathIndex)) {
       frames[depth - 1].keyValues.append((pathIndex, hash(text), Array(text.prefix(64))))
     }
   }
