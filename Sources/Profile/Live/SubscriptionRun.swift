@@ -154,9 +154,7 @@ package final class SubscriptionRun: Sendable {
     _ choice: LoadMix.Choice, _ recorder: EventRecorder, hasLost: Bool = false,
     refusedSince: Duration? = nil
   ) async -> End {
-    let arrival = Arrival(hasLost: hasLost) {
-      recorder.opened(at: $0.seconds, isAgain: $1)
-    }
+    let arrival = Arrival(hasLost: hasLost, recorder)
     return await Arrival.$current.withValue(arrival) {
       var received = Received()
       var failure: (any Error)?
@@ -285,14 +283,14 @@ private final class Arrival: Sendable {
   }
 
   private let state: Locked<State>
-  private let opened: @Sendable (_ time: Duration, _ isAgain: Bool) -> Void
+  private let recorder: EventRecorder
 
   /// - Parameters:
   ///   - hasLost: Whether the subscription has lost a connection before this one.
-  ///   - opened: Called with the time of each connection that counts, and whether it is the first one after that loss.
-  init(hasLost: Bool, opened: @escaping @Sendable (_ time: Duration, _ isAgain: Bool) -> Void) {
+  ///   - recorder: Counts the connections that are opened.
+  init(hasLost: Bool, _ recorder: EventRecorder) {
     state = Locked(State(isAgain: hasLost))
-    self.opened = opened
+    self.recorder = recorder
   }
 
   var time: Duration? { state.withLock { $0.last } }
@@ -334,7 +332,7 @@ private final class Arrival: Sendable {
       if state.unconfirmed != nil { state.hasConfirmed = true }
       return state.unconfirmed.take()
     }
-    if let (time, isAgain) = connection { opened(time, isAgain) }
+    if let (time, isAgain) = connection { recorder.opened(at: time.seconds, isAgain: isAgain) }
   }
 
   func forgetLoss() { state.withLock { $0.hasLoss = false } }
