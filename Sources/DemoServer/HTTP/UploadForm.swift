@@ -196,7 +196,7 @@ struct FormReader {
   mutating func nextPart() async throws -> Part? {
     while try await nextBytes() != nil {}
     buffer.moveReaderIndex(forwardBy: delimiter.count)
-    let first = try await line(upTo: Self.maxHeadBytes)
+    let first = try await line(upTo: Self.maxHeadBytes, mayClose: true)
     guard !first.hasPrefix("--") else { return nil }
     guard first.allSatisfy({ $0 == " " || $0 == "\t" }) else {
       throw RequestError.badRequest("The form has text after the boundary of a part.")
@@ -263,7 +263,9 @@ struct FormReader {
   }
 
   /// A line of the header fields, without its end.
-  private mutating func line(upTo limit: Int) async throws -> String {
+  ///
+  /// - Parameter mayClose: Whether the line is that of a delimiter, which may be the closing one.
+  private mutating func line(upTo limit: Int, mayClose: Bool = false) async throws -> String {
     while true {
       let view = buffer.readableBytesView
       if let end = view.firstIndex(of: UInt8(ascii: "\n")) {
@@ -272,7 +274,7 @@ struct FormReader {
         return String(decoding: bytes.last == 0x0D ? bytes.dropLast() : bytes, as: UTF8.self)
       }
       // The closing delimiter need not end with a line.
-      if view.starts(with: "--".utf8) { return "--" }
+      if mayClose, view.starts(with: "--".utf8) { return "--" }
       guard view.count <= limit else {
         throw RequestError.badRequest(
           "The header fields of a part of a form have at most \(Self.maxHeadBytes) bytes.")
