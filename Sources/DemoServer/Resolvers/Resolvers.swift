@@ -202,38 +202,33 @@ enum Entity: Sendable {
 /// The introspection of the schema, by which the introspection fields are resolved.
 ///
 /// https://spec.graphql.org/September2025/#sec-Introspection
-struct Introspection: Sendable {
+enum Introspection {
   /// An object of an introspection type, with some or all of its members.
   struct Object: Sendable {
     let typeName: String
     let members: [String: IntrospectionValue]
   }
 
-  static let demo = Introspection(.demo)
-
-  let schema: ResolvedValue
+  private static let members: IntrospectionValue = Schema.demo.introspection["__schema"] ?? .null
   /// All members of each type by its name.
-  private let types: [String: IntrospectionValue]
+  private static let types: [String: IntrospectionValue] = Dictionary(
+    (members["types"]?.list ?? []).map { ($0["name"]?.string ?? "", $0) },
+    uniquingKeysWith: { first, _ in first })
 
-  private init(_ schema: Schema) {
-    let introspection = schema.introspection["__schema"] ?? .null
-    self.schema = Self.resolved(introspection, as: "__Schema")
-    types = Dictionary((introspection["types"]?.list ?? []).map { ($0["name"]?.string ?? "", $0) })
-    {
-      first, _ in first
-    }
-  }
+  static let schema = resolved(members, as: "__Schema")
 
   /// The type with this name, for `__type`.
-  func type(_ name: String) -> ResolvedValue { Self.resolved(types[name] ?? .null, as: "__Type") }
+  static func type(_ name: String) -> ResolvedValue {
+    resolved(types[name] ?? .null, as: "__Type")
+  }
 
   /// The value of a field; where an object only refers to a type, that of the type.
-  fileprivate func value(of field: FieldDefinition, in object: Object, _ arguments: Arguments)
-    -> ResolvedValue
-  {
+  fileprivate static func value(
+    of field: FieldDefinition, in object: Object, _ arguments: Arguments
+  ) -> ResolvedValue {
     let name = field.name.value
     let value = object.members[name] ?? object.members["name"]?.string.flatMap { types[$0]?[name] }
-    return Self.resolved(
+    return resolved(
       value ?? .null, as: field.type.namedType.value,
       hidesDeprecated: arguments["includeDeprecated"]?.boolValue == false)
   }
@@ -273,7 +268,7 @@ extension Resolvers {
 
   private static func behaviour(of field: FieldDefinition) -> FieldBehaviour {
     FieldBehaviour(of: { if case .introspection(let object) = $0 { object } else { nil } }) {
-      object, arguments, _ in Introspection.demo.value(of: field, in: object, arguments)
+      object, arguments, _ in Introspection.value(of: field, in: object, arguments)
     }
   }
 }

@@ -59,9 +59,9 @@ extension Resolvers {
       return .list(Array(found.prefix(arguments["first"]?.intValue ?? 0))) { .object($0) }
     }.refusing(negativeFirst),
     "trouble": root { _, _ in .object(.trouble) },
-    "__schema": root { _, _ in Introspection.demo.schema },
+    "__schema": root { _, _ in Introspection.schema },
     "__service": root { _, _ in Introspection.service },
-    "__type": root { arguments, _ in Introspection.demo.type(arguments.text("name")) },
+    "__type": root { arguments, _ in Introspection.type(arguments.text("name")) },
   ]
 
   static let mutationFields: [String: FieldBehaviour] = [
