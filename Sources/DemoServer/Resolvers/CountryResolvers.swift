@@ -73,7 +73,7 @@ extension Resolvers {
 extension Resolvers {
   static let postFields = fields(
     of: { entity -> Post? in if case .post(let value) = entity { value } else { nil } },
-    refusals: ["comments": { negativeFirst($0) ?? badCursor($0, isPost: false) }],
+    refusals: ["comments": { $0.refusal(of: "first") ?? badCursor($0, isPost: false) }],
     [
       "id": { post, _, _ in .string(post.id) },
       "title": { post, _, _ in .text(post.title) },
@@ -136,13 +136,6 @@ extension Resolvers {
       "name": { tag, _, _ in .string(tag.name) },
       "color": { tag, _, _ in .optional(tag.color) },
     ])
-
-  /// An error if `first` is negative.
-  @Sendable static func negativeFirst(_ arguments: Arguments) -> RequestError? {
-    guard let first = arguments["first"]?.intValue, first < 0 else { return nil }
-    return RequestError(
-      .badUserInput, "Argument \"first\" must be at least 0; it is \(first).")
-  }
 
   private static let likeCount: FieldBody<Post> = { post, _, context in
     .int(post.likeCount + context.edits.likes(of: post.number))

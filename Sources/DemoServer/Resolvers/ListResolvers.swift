@@ -103,7 +103,7 @@ extension Resolvers {
   private static func badPage(
     _ kind: ListedObject.Kind, _ arguments: Arguments
   ) -> RequestError? {
-    if let error = negativeFirst(arguments) { return error }
+    if let error = arguments.refusal(of: "first") { return error }
     guard let after = arguments["after"]?.stringValue,
       ListedObject(cursor: after)?.kind != kind
     else { return nil }

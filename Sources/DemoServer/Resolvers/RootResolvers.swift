@@ -28,7 +28,7 @@ extension Resolvers {
           ResolvedPage(elementType: "Post", total: all.count, positions: positions) {
             .post(Post(number: $0))
           }))
-    }.refusing { negativeFirst($0) ?? badCursor($0, isPost: true) },
+    }.refusing { $0.refusal(of: "first") ?? badCursor($0, isPost: true) },
     "node": root { arguments, context in .optional(node(arguments.text("id"), context)) },
     "nodes": root { [node] arguments, context in
       let context = context
@@ -44,7 +44,7 @@ extension Resolvers {
       let users = (0..<min(maxSearched, context.feed.userCount)).map(User.init)
       let found = users.filter { role == nil || $0.role == role }
       return .list(Array(found.prefix(arguments["first"]?.intValue ?? 0))) { .object(.user($0)) }
-    }.refusing(negativeFirst),
+    }.refusing { $0.refusal(of: "first") },
     "post": root { arguments, context in
       guard let post = post(arguments.text("id"), context) else { return .null }
       return .object(.post(post))
@@ -57,7 +57,7 @@ extension Resolvers {
         posts.filter { $0.title.text.contains(text) }.map(Entity.post)
         + users.filter { $0.login.contains(text) }.map(Entity.user)
       return .list(Array(found.prefix(arguments["first"]?.intValue ?? 0))) { .object($0) }
-    }.refusing(negativeFirst),
+    }.refusing { $0.refusal(of: "first") },
     "trouble": root { _, _ in .object(.trouble) },
     "__schema": root { _, _ in Introspection.schema },
     "__service": root { _, _ in Introspection.service },
@@ -182,6 +182,13 @@ extension Resolvers {
 extension Arguments {
   /// The text of a required argument.
   func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
+
+  /// The error of a number that is negative, or above a limit; `nil` for any other value.
+  func refusal(of name: String, above most: Int? = nil) -> RequestError? {
+    guard let number = self[name]?.intValue, number < 0 || number > most ?? .max else { return nil }
+    let range = most.map { "from 0 to \($0)" } ?? "at least 0"
+    return RequestError(.badUserInput, "Argument \"\(name)\" must be \(range); it is \(number).")
+  }
 }
 
 extension Resolvers {
@@ -194,19 +201,8 @@ extension Resolvers {
       guard case .count(let number) = event else { return nil }
       return arguments["failAt"]?.intValue == number
         ? .failure(RequestError(code: "DEMO_ERROR", "The number \(number) fails.")) : .int(number)
-    }.failing(badCountdown),
+    }.failing { $0.refusal(of: "from") ?? $0.refusal(of: "delay", above: 60_000) },
   ]
-
-  @Sendable private static func badCountdown(_ arguments: Arguments) -> RequestError? {
-    if let from = arguments["from"]?.intValue, from < 0 {
-      return RequestError(.badUserInput, "Argument \"from\" must be at least 0; it is \(from).")
-    }
-    if let delay = arguments["delay"]?.intValue, !(0...60_000).contains(delay) {
-      return RequestError(
-        .badUserInput, "Argument \"delay\" must be from 0 to 60000; it is \(delay).")
-    }
-    return nil
-  }
 
   private static func event(
     _ body: @escaping @Sendable (SourceEvent, Arguments) -> ResolvedValue?
@@ -237,8 +233,8 @@ extension Resolvers {
     "ok": trouble { _ in .string("ok") },
     "error": trouble(fail).failing(),
     "requiredError": trouble(fail).failing(),
-    "items": trouble(items).failing(badSize),
-    "requiredItems": trouble(items).failing(badSize),
+    "items": trouble(items).failing { $0.refusal(of: "size", above: maxItems) },
+    "requiredItems": trouble(items).failing { $0.refusal(of: "size", above: maxItems) },
     "nested": trouble { _ in .object(.trouble) },
     "requiredNested": trouble { _ in .object(.trouble) },
   ]
@@ -259,12 +255,6 @@ extension Resolvers {
           ? .failure(RequestError(code: "DEMO_ERROR", "Element \(index) fails."))
           : .int(index)
       })
-  }
-
-  @Sendable private static func badSize(_ arguments: Arguments) -> RequestError? {
-    guard let size = arguments["size"]?.intValue, !(0...maxItems).contains(size) else { return nil }
-    return RequestError(
-      .badUserInput, "Argument \"size\" must be from 0 to \(maxItems); it is \(size).")
   }
 
   private static func trouble(
