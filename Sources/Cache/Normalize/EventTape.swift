@@ -51,8 +51,7 @@ final class EventTape: @unchecked Sendable {
     self.memory = memory
     self.maxStagedBytes = maxStagedBytes
     writer = .allocate(capacity: 1)
-    writer.initialize(to: TapeWriter(position))
-    writer.pointee.tape = Unmanaged.passUnretained(self)
+    writer.initialize(to: TapeWriter(position: position, tape: Unmanaged.passUnretained(self)))
   }
 
   deinit {
@@ -128,19 +127,14 @@ struct TapeWriter: ~Copyable {
   /// The length of a string, key or number that does not fit into the word.
   static let maxTextBytes = 1 << 28
 
-  private let position: JSONPosition
-  private var events = ByteStack(capacity: EventTape.pieceBytes + 1024)
-  private var start: Int
-  fileprivate var tape: Unmanaged<EventTape>?
-
-  init(_ position: JSONPosition) {
-    self.position = position
-    start = 0
-  }
+  fileprivate let position: JSONPosition
+  fileprivate var events = ByteStack(capacity: EventTape.pieceBytes + 1024)
+  fileprivate var start = 0
+  fileprivate let tape: Unmanaged<EventTape>
 
   /// Gives the events to the other thread. Returns false if the normalizer has refused one.
   mutating func send() -> Bool {
-    guard events.count > 0, let tape else { return true }
+    guard events.count > 0 else { return true }
     return tape.takeUnretainedValue().send(&events, from: start)
   }
 

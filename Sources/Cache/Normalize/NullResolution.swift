@@ -96,29 +96,17 @@ package struct NullResolution: Sendable {
     var part: (depth: Int, firstIndex: Int)?
     /// The number of steps that are fields whose pages are joined. Their elements may move, so that no error is stored in
     /// them.
-    private var joinedSteps = 0
+    private(set) var joinedSteps = 0
     /// The errors of the record; `nil` if none of the response is stored.
     var errors: [(steps: [RecordStep], value: [UInt8]?)] = []
     /// The positions of all records whose errors were stored.
-    private var noted: [[UInt8]: Set<[RecordStep]>] = [:]
-    private let storesErrors: Bool
-    private let hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
+    private(set) var noted: [[UInt8]: Set<[RecordStep]>] = [:]
+    let hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
     private(set) var examined = 0
     /// The positions of the fields of each plan, by response key.
-    private var fieldNumbers: [Int32: [String: Int]] = [:]
+    private(set) var fieldNumbers: [Int32: [String: Int]] = [:]
     /// The most fields of an object that are found without an index.
     private static let maxSearched = 16
-
-    init(
-      table: consuming PlanTable, paths: ErrorPaths, access: any RecordAccess,
-      hidesSecrets: (@Sendable (JSONValue) -> JSONValue)?
-    ) {
-      self.hidesSecrets = hidesSecrets
-      self.table = table
-      self.paths = paths
-      self.access = access
-      storesErrors = paths.errors.count <= StoredErrors.maxErrors
-    }
 
     mutating func run(roots: RecordTable?) {
       for wanted in paths.fields(after: 0) {
@@ -341,7 +329,7 @@ package struct NullResolution: Sendable {
     /// What is stored of the errors at a null and below it, or in a list of leaf values: `{"$errors":[…]}`, which is
     /// empty if they cannot be stored; `nil` if none of the response is stored.
     private func stored(at position: Int, under node: Int32, data: [UInt8]? = nil) -> [UInt8]? {
-      guard storesErrors else { return nil }
+      guard paths.errors.count <= StoredErrors.maxErrors else { return nil }
       var text = Array("{\"$errors\":".utf8) + (list(at: position, under: node) ?? Array("[]".utf8))
       if let data { text += Array(",\"data\":".utf8) + data }
       return text + [UInt8(ascii: "}")]

@@ -69,9 +69,7 @@ struct ResultWriter: ~Copyable {
   let isWanted: Bool
   // Allocated for every response, most of which are small, so its initial size is small.
   var buffer = ByteStack(capacity: 512)
-  private var needsComma = false
-
-  init(isWanted: Bool) { self.isWanted = isWanted }
+  private(set) var needsComma = false
 
   /// Begins another result.
   mutating func reset() {

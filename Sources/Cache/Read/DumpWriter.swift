@@ -1,17 +1,12 @@
 /// Writes records in the dump format (`docs/guide-cache.md`), which depends on the stored data
 /// only, not on the store, the field order or chunking.
 struct DumpWriter<Source: RecordSource>: ~Copyable {
-  private var source: Source
-  private var out = ByteStack(capacity: 64 << 10)
-  private var scratch = ByteStack(capacity: 256)
-  private let write: (UnsafeRawBufferPointer) throws -> Void
+  private(set) var source: Source
+  private(set) var out = ByteStack(capacity: 64 << 10)
+  private(set) var scratch = ByteStack(capacity: 256)
+  let write: (UnsafeRawBufferPointer) throws -> Void
   /// Whether the last record was a root field, so that the root's line is still open.
-  private var isInRoot = false
-
-  init(source: Source, write: @escaping (UnsafeRawBufferPointer) throws -> Void) {
-    self.source = source
-    self.write = write
-  }
+  private(set) var isInRoot = false
 
   /// Adds a record; records must be sorted by the bytes of their keys.
   mutating func add(key: Bytes, text: Bytes) throws {

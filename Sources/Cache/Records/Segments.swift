@@ -171,17 +171,12 @@ struct ListReader {
 
 /// Writes a list of elements and of whole lists, and splits it into segments as it grows; existing segments are reused.
 struct ListWriter: ~Copyable {
-  private let access: (any SegmentAccess)?
-  private let isLeaf: Bool
-  private var elements = ByteStack(capacity: 1024)
-  private var names: [UInt64] = []
-  private var count = 0
-
-  /// - Parameter access: Stores the segments; without it, the list is not split.
-  init(access: (any SegmentAccess)?, isLeaf: Bool = false) {
-    self.access = access
-    self.isLeaf = isLeaf
-  }
+  /// Stores the segments; without it, the list is not split.
+  let access: (any SegmentAccess)?
+  var isLeaf = false
+  private(set) var elements = ByteStack(capacity: 1024)
+  private(set) var names: [UInt64] = []
+  private(set) var count = 0
 
   mutating func append(_ element: Bytes) {
     if elements.count > 0 { elements.append(UInt8(ascii: ",")) }
