@@ -155,7 +155,7 @@ final class PartNormalizer {
     var batch = state.pointee.release().noting(pagesOf: operation.plan)
     batch.deltas = deltas
     guard !batch.table.isEmpty || !deltas.isEmpty else { return nil }
-    return PendingWrite(store: store, batch: batch, epoch: epoch)
+    return PendingWrite(content: .staged(batch), store: store, epoch: epoch)
   }
 
   /// Notices about objects without identity.

@@ -256,13 +256,13 @@ public final class ResponseNormalizer {
         try await transaction.resolve(resolution)
       }
       self.transaction = nil
-      return PendingWrite(open: transaction, store: store, epoch: epoch)
+      return PendingWrite(content: .open(transaction), store: store, epoch: epoch)
     }
     if !resolution.isEmpty {
       examinedForErrors = resolution.run(state.pointee.staging.records)
     }
     let batch = state.pointee.release().noting(pagesOf: operation.plan)
-    return PendingWrite(store: store, batch: batch, epoch: epoch)
+    return PendingWrite(content: .staged(batch), store: store, epoch: epoch)
   }
 
   /// The records of `data`, for callers that write them themselves.

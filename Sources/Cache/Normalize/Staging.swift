@@ -222,26 +222,14 @@ final class StagedRecords: RecordAccess {
 
 /// The records of a complete response, before they are committed.
 public struct PendingWrite: Sendable {
-  private enum Content: Sendable {
+  enum Content: Sendable {
     case open(any RecordTransaction)
     case staged(RecordBatch)
   }
 
-  private let content: Content
-  private let store: any RecordStore
-  private var epoch: Int
-
-  init(open transaction: any RecordTransaction, store: any RecordStore, epoch: Int) {
-    content = .open(transaction)
-    self.store = store
-    self.epoch = epoch
-  }
-
-  init(store: any RecordStore, batch: RecordBatch, epoch: Int) {
-    content = .staged(batch)
-    self.store = store
-    self.epoch = epoch
-  }
+  let content: Content
+  let store: any RecordStore
+  private(set) var epoch: Int
 
   /// Commits the records: they become visible at once.
   ///
