@@ -70,8 +70,6 @@ struct HeldBytes: ~Copyable {
   private var capacity = 0
   private(set) var count = 0
 
-  init() {}
-
   deinit {
     base?.deallocate()
   }

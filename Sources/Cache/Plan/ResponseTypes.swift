@@ -1,7 +1,7 @@
 import GQLRunLanguage
 
 /// The types of a response: those of its records with their fields, for the SQL views, and all of which it had objects.
-final class ResponseTypes: Sendable {
+struct ResponseTypes: Sendable {
   struct Field: Sendable, Hashable {
     /// The stored field key, without quotes.
     var key: String
@@ -25,12 +25,6 @@ final class ResponseTypes: Sendable {
   /// The types of earlier responses by number.
   fileprivate static let known = Memo<UInt64, ResponseTypes>(
     maxCount: 1024, startsAgain: true)
-
-  fileprivate init(number: UInt64, records: [RecordType], concreteTypes: [String]) {
-    self.number = number
-    self.records = records
-    self.concreteTypes = concreteTypes
-  }
 }
 
 extension PlanTable {

@@ -31,8 +31,6 @@ struct RenderedRecords: ~Copyable {
   private var capacity = 0
   private var bytes = ByteStack(capacity: 64)
 
-  init() {}
-
   deinit {
     seen?.deallocate()
     slots?.deallocate()

@@ -21,8 +21,6 @@ package final class StoreActivity: Sendable {
   /// The concrete types that the records of the store have met, for operations without a schema.
   let concreteTypes = ConcreteTypes()
 
-  init() {}
-
   /// The maximum number of changed fields that are collected for watchers. A larger write makes all
   /// watchers read again.
   static let changeLimit = 100_000
