@@ -56,8 +56,8 @@ package final class OperationPlan: Sendable {
   let tables = PlanTables()
   /// Whether it is only used for responses that are not stored.
   let isPassing: Bool
-  /// The fragments with `@defer` and the fields with `@stream` that apply.
-  let deliveries: [DeferredDelivery]
+  /// The fragments with `@defer` and the fields with `@stream` that apply, by their labels, or their names without one.
+  let deliveries: [String]
   /// Whether a list of objects that arrives in several parts is also selected elsewhere, with other fields.
   let repeatsStreamedLists: Bool
   /// The type conditions below the root whose possible types are unknown, without a schema.
@@ -133,7 +133,7 @@ package final class OperationPlan: Sendable {
   }
 
   private static func repeatsStreamedLists(
-    _ sets: [[Contribution]], _ deliveries: [DeferredDelivery]
+    _ sets: [[Contribution]], _ deliveries: [String]
   ) -> Bool {
     guard !deliveries.isEmpty else { return false }
     // By field name: rules decide about the stored key for each type.
@@ -265,18 +265,17 @@ private struct Flattening {
             conditions: [], responseKey: field.responseKey, fieldName: field.name.value,
             storedKey: fieldKey.key(of: field), ruledKeys: ruledKeys, childSet: child,
             isAdded: field.location == .added, fragment: -1,
-            stream: try directives.delivery(.stream, field.directives, of: field.responseKey)))
+            stream: try directives.delivery("stream", field.directives, of: field.responseKey)))
       case .inlineFragment(let fragment):
         guard try directives.isIncluded(fragment.directives) else { continue }
         let type = fragment.typeCondition?.value
         let deferral = try directives.delivery(
-          .fragment, fragment.directives, of: type.map { "on \($0)" } ?? "…")
+          "defer", fragment.directives, of: type.map { "on \($0)" } ?? "…")
         let inner = try contributions(of: fragment.selectionSet)
         result += deferred(conditional(inner, on: type), by: deferral)
       case .fragmentSpread(let spread):
         guard try directives.isIncluded(spread.directives) else { continue }
-        let deferral = try directives.delivery(
-          .fragment, spread.directives, of: spread.name.value)
+        let deferral = try directives.delivery("defer", spread.directives, of: spread.name.value)
         guard seen.insert("\(spread.name.value) \(deferral)").inserted else { continue }
         result += deferred(try contributions(ofFragment: spread), by: deferral)
       }

@@ -1,23 +1,11 @@
 import GQLRunJSON
 package import GQLRunLanguage
 
-/// A fragment with `@defer`, or a field with `@stream`.
-struct DeferredDelivery: Sendable, Hashable {
-  enum Kind: Sendable { case fragment, stream }
-
-  var kind: Kind
-  var label: String?
-  /// The name of the fragment, `on User` for an inline fragment, or the response key of the field.
-  var name: String
-
-  /// The fragment in messages: the label, if there is one.
-  var title: String { label ?? name }
-}
-
 /// The meaning of the directives of fields and fragments, with variables applied.
 struct SelectionDirectives {
   let variables: JSONObject
-  private(set) var deliveries: [DeferredDelivery] = []
+  /// Each `@defer` and `@stream` that applies, as messages call it.
+  private(set) var deliveries: [String] = []
 
   /// https://spec.graphql.org/September2025/#sec--include
   func isIncluded(_ directives: [Directive]) throws(CacheError) -> Bool {
@@ -34,10 +22,12 @@ struct SelectionDirectives {
   /// The number of a `@defer` or `@stream` that applies, in ``deliveries``; -1 without one.
   ///
   /// https://github.com/graphql/graphql-spec/pull/1110
+  ///
+  /// - Parameter name: What messages call it if it has no label: the name of the fragment, `on User` for an inline
+  ///   fragment, or the response key of the field.
   mutating func delivery(
-    _ kind: DeferredDelivery.Kind, _ directives: [Directive], of name: String
+    _ directiveName: String, _ directives: [Directive], of name: String
   ) throws(CacheError) -> Int32 {
-    let directiveName = kind == .fragment ? "defer" : "stream"
     guard let directive = directives.first(where: { $0.name.value == directiveName }),
       try condition(of: directive, default: true)
     else { return -1 }
@@ -51,7 +41,7 @@ struct SelectionDirectives {
         "the label of @\(directiveName) must be a string without variables, such as "
           + "@\(directiveName)(label: \"details\")", location: directive.location)
     }
-    deliveries.append(DeferredDelivery(kind: kind, label: label, name: name))
+    deliveries.append(label ?? name)
     return Int32(deliveries.count - 1)
   }
 

@@ -334,7 +334,7 @@ struct RecordReader<Source: RecordSource>: ~Copyable {
     let isFirst = miss == nil
     _ = miss(recordKey: recordKey, field: field.pointee.storedName)
     if isFirst, field.pointee.deferral >= 0 {
-      miss?.deferredFragment = table.plan.deliveries[Int(field.pointee.deferral)].title
+      miss?.deferredFragment = table.plan.deliveries[Int(field.pointee.deferral)]
     }
     return false
   }
