@@ -45,7 +45,6 @@ public struct OptimisticLayer: Sendable, Hashable {
 public struct OptimisticDraft: Sendable {
   private let segmentSeed: UInt64
   private var edits: [StoreEdit] = []
-  private var removesRecords = false
 
   init(segmentSeed: UInt64) { self.segmentSeed = segmentSeed }
 
@@ -68,13 +67,11 @@ public struct OptimisticDraft: Sendable {
   /// - Throws: ``CacheError`` if the removal names the whole query root, or not a record.
   public mutating func remove(_ removal: RecordRemoval) throws(CacheError) {
     edits.append(.removals([try removal.target()]))
-    if removal.field == nil { removesRecords = true }
   }
 
   func finish() -> OptimisticLayer.Content {
     OptimisticLayer.Content(
-      layer: OptimisticLayer(), edits: edits,
-      fingerprints: removesRecords ? nil : StoreEdit.fingerprints(of: edits))
+      layer: OptimisticLayer(), edits: edits, fingerprints: StoreEdit.fingerprints(of: edits))
   }
 }
 
@@ -111,8 +108,8 @@ extension CacheStore {
 }
 
 extension StoreEdit {
-  /// The fields that edits change, without those of removed records.
-  static func fingerprints(of edits: [StoreEdit]) -> Fingerprints {
+  /// The fields that edits change; `nil` if they remove a record, whose fields are unknown.
+  static func fingerprints(of edits: [StoreEdit]) -> Fingerprints? {
     var fingerprints = Fingerprints()
     for edit in edits {
       switch edit {
@@ -121,7 +118,8 @@ extension StoreEdit {
           fingerprints.add(record: table.key(at: index), text: table.text(at: index))
         }
       case .removals(let removals):
-        for case (let key, let field?) in removals {
+        for (key, field) in removals {
+          guard let field else { return nil }
           fingerprints.add(key: key, quotedField: field)
         }
       case .deltas(let deltas):

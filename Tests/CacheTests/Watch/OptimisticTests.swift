@@ -146,6 +146,13 @@ struct OptimisticTests {
       #expect(try await watcher.next() == "miss at post.title")
       store.removeOptimistic(field)
       #expect(try await watcher.next() == Self.shown(1))
+      let root = try store.addOptimistic { draft throws(CacheError) in
+        try draft.remove(RecordRemoval(record: "QUERY_ROOT", field: "post"))
+      }
+      #expect(watcher.isPending, "a field of the root is a record")
+      #expect(try await watcher.next() == "miss at post")
+      store.removeOptimistic(root)
+      #expect(try await watcher.next() == Self.shown(1))
     }
   }
 
