@@ -27,7 +27,7 @@ extension SourceLocation {
   /// The location of the byte at `offset` in a UTF-8 text; the end of the text if `offset` is
   /// larger.
   ///
-  /// Takes time linear in `offset`, so it is for errors only; the lexer keeps its own count.
+  /// Takes time linear in `offset`, so it is for errors and whole files only; the lexer keeps its own count.
   package init(ofByteAt offset: Int, in bytes: [UInt8]) {
     let end = min(max(offset, 0), bytes.count)
     var line = 1
@@ -109,7 +109,8 @@ package struct SourceFiles: Sendable {
       self.files.append(file)
       text += file.bytes
       text.append(UInt8(ascii: "\n"))
-      lineCount += Self.lineEnds(file.bytes + [UInt8(ascii: "\n")])
+      lineCount +=
+        SourceLocation(ofByteAt: .max, in: file.bytes + [UInt8(ascii: "\n")]).line - 1
     }
   }
 
@@ -145,17 +146,5 @@ package struct SourceFiles: Sendable {
     let options = ParseOptions(
       maxTokens: ParseOptions().maxTokens * max(files.count, 1), edition: edition)
     return try Document(parsingUTF8: text, options: options)
-  }
-
-  /// The number of line ends; CR, LF and CRLF each end a line.
-  private static func lineEnds(_ bytes: [UInt8]) -> Int {
-    var count = 0
-    var previous: UInt8 = 0
-    for byte in bytes {
-      if byte == UInt8(ascii: "\r") { count += 1 }
-      if byte == UInt8(ascii: "\n"), previous != UInt8(ascii: "\r") { count += 1 }
-      previous = byte
-    }
-    return count
   }
 }
