@@ -18,7 +18,7 @@ package struct PagedField: Sendable, Hashable {
 
 extension PreparedOperation {
   /// The lists of the operation whose pages variables select, as the caller wrote them.
-  package func pagedFields() -> [PagedField] { PageSearch(template, rules: self).fields }
+  package func pagedFields() -> [PagedField] { PageSearch(template, pages: plan.keys.pages).fields }
 }
 
 extension OperationTemplate {
@@ -35,21 +35,22 @@ extension OperationTemplate {
 
 private struct PageSearch {
   private let tree: SelectionTree
-  /// The operation whose rules join pages; `nil` for none.
-  private let rules: PreparedOperation?
+  /// How pages are joined, by type and field.
+  private let pages: [String: [String: PagePolicy]]
   private(set) var fields: [PagedField] = []
   private(set) var connections: [ConnectionField] = []
   /// The response keys of connections whose elements are selected, if there is a schema.
   private(set) var listed: [[String]] = []
 
-  init(_ template: OperationTemplate, rules: PreparedOperation? = nil) {
+  init(_ template: OperationTemplate, pages: [String: [String: PagePolicy]] = [:]) {
     tree = SelectionTree(template)
-    self.rules = rules
+    self.pages = pages
     visit([tree.root], below: [])
   }
 
+  /// Whether a rule of some type joins the pages of a field with this name in this manner.
   private func joins(_ field: String, _ policy: PagePolicy) -> Bool {
-    rules?.joins(field, policy) ?? false
+    pages.values.contains { $0[field] == policy }
   }
 
   /// Adds the lists of an object, at any depth.

@@ -84,11 +84,6 @@ extension PreparedOperation {
 
   /// The key fields of a type.
   package func keyFields(of type: String) -> [String] { plan.keyFields(of: type) }
-
-  /// Whether a rule of some type joins the pages of a field with this name in this manner.
-  func joins(_ field: String, _ policy: PagePolicy) -> Bool {
-    plan.keys.pages.values.contains { $0[field] == policy }
-  }
 }
 
 extension PreparedOperation {
