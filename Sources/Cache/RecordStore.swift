@@ -95,14 +95,10 @@ package protocol RecordScan {
   func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) throws
 }
 
-extension RecordScan {
-  package func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) {}
-}
-
 extension RecordStore {
   /// The record with this key in the dump format; `nil` if there is none.
   package func record(forKey key: String) async throws(CacheError) -> String? {
-    try await scanned(reportsDamage: true) { try RecordLookup.text(of: key, in: $0) }
+    try await scanned(reportsDamage: true) { try $0.text(of: key) }
   }
 
   /// Explains field by field how the cache answers an operation, without optimistic layers.

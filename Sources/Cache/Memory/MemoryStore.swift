@@ -210,6 +210,9 @@ private struct MemoryScan: RecordScan {
   var source: MemorySource { MemorySource(table: table) }
   var damagedRecords: Int { 0 }
 
+  /// The store has met each type itself.
+  func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) {}
+
   func forEachRecord(_ body: (Bytes, Bytes) throws -> Void) throws {
     for index in table.sortedByKey() { try body(table.key(at: index), table.text(at: index)) }
   }

@@ -121,4 +121,31 @@ extension RecordScan {
     try forEachRecord { try writer.add(key: $0, text: $1) }
     try writer.finish()
   }
+
+  /// The fields of the record `key` in the dump format; `nil` if there is none. Combines the
+  /// records of `QUERY_ROOT`.
+  func text(of key: String) throws -> String? {
+    var bytes: [UInt8] = []
+    try withoutActuallyEscaping({ (chunk: UnsafeRawBufferPointer) in
+      bytes.append(contentsOf: chunk)
+    }) { write in
+      var source = self.source
+      var writer = DumpWriter(source: self.source, write: write)
+      if key == RootRecord.queryKey {
+        try forEachRecord { key, text in
+          if key.hasPrefix("QUERY_ROOT.") { try writer.add(key: key, text: text) }
+        }
+      } else {
+        try Array(key.utf8).withBytes { key in
+          // The writer looks up the segments of lists at the first depth.
+          let text = source.text(key: key, depth: 1)
+          if let failure = source.failure { throw failure }
+          if let text { try writer.add(key: key, text: text) }
+        }
+      }
+      try writer.finish()
+    }
+    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
 }

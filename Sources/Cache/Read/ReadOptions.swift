@@ -150,33 +150,3 @@ struct ReadPath: ~Copyable {
     return text
   }
 }
-
-/// Reads one record for display.
-enum RecordLookup {
-  /// The fields of the record `key` in the dump format; `nil` if there is none. Combines the
-  /// records of `QUERY_ROOT`.
-  static func text(of key: String, in records: some RecordScan) throws -> String? {
-    var bytes: [UInt8] = []
-    try withoutActuallyEscaping({ (chunk: UnsafeRawBufferPointer) in
-      bytes.append(contentsOf: chunk)
-    }) { write in
-      var source = records.source
-      var writer = DumpWriter(source: records.source, write: write)
-      if key == RootRecord.queryKey {
-        try records.forEachRecord { key, text in
-          if key.hasPrefix("QUERY_ROOT.") { try writer.add(key: key, text: text) }
-        }
-      } else {
-        try Array(key.utf8).withBytes { key in
-          // The writer looks up the segments of lists at the first depth.
-          let text = source.text(key: key, depth: 1)
-          if let failure = source.failure { throw failure }
-          if let text { try writer.add(key: key, text: text) }
-        }
-      }
-      try writer.finish()
-    }
-    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
-  }
-}
