@@ -63,41 +63,22 @@ package final class OperationPlan: Sendable {
   /// The type conditions below the root whose possible types are unknown, without a schema.
   let openConditions: Set<String>
 
-  convenience init(
+  /// - Parameter isPassing: Whether its responses are not stored. Its stored keys contain the names of variables then,
+  ///   instead of their values, so it is valid for all values.
+  init(
     document: Document, operation: OperationDefinition, variables: JSONObject, keys: KeyRules,
-    facts: TypeFacts?
+    facts: TypeFacts?, isPassing: Bool = false
   ) throws(CacheError) {
-    try self.init(
-      of: operation,
-      Flattening(
-        fragments: document.fragments, fieldKey: FieldKey(variables: variables),
-        variables: variables, rules: keys, facts: facts),
-      keys: keys, facts: facts, isPassing: false)
-  }
-
-  /// The plan of an operation whose responses are not stored. Its stored keys contain the names of
-  /// variables instead of their values, so it is valid for all values.
-  convenience init(
-    passing document: Document, operation: OperationDefinition, variables: JSONObject,
-    keys: KeyRules, facts: TypeFacts?
-  ) throws(CacheError) {
-    var names = JSONObject()
-    for variable in operation.variables {
-      names[variable.name.value] = .string("$\(variable.name.value)")
+    var shown = variables
+    if isPassing {
+      shown = JSONObject()
+      for variable in operation.variables {
+        shown[variable.name.value] = .string("$\(variable.name.value)")
+      }
     }
-    try self.init(
-      of: operation,
-      Flattening(
-        fragments: document.fragments, fieldKey: FieldKey(variables: names), variables: variables,
-        rules: KeyRules(), facts: nil),
-      keys: keys, facts: facts, isPassing: true)
-  }
-
-  private init(
-    of operation: OperationDefinition, _ flattening: Flattening, keys: KeyRules, facts: TypeFacts?,
-    isPassing: Bool
-  ) throws(CacheError) {
-    var flattening = flattening
+    var flattening = Flattening(
+      fragments: document.fragments, fieldKey: FieldKey(variables: shown), variables: variables,
+      rules: isPassing ? KeyRules() : keys, facts: isPassing ? nil : facts)
     rootSet = try flattening.flatten(operation.selectionSet)
     sets = flattening.sets
     pages = flattening.pages

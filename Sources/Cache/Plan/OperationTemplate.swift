@@ -144,8 +144,8 @@ public struct OperationTemplate: Sendable {
       }
       plan = try parts.passing.value(of: flags) { () throws(CacheError) in
         try OperationPlan(
-          passing: parts.augmented, operation: parts.sent, variables: coerced, keys: parts.keys,
-          facts: parts.facts)
+          document: parts.augmented, operation: parts.sent, variables: coerced, keys: parts.keys,
+          facts: parts.facts, isPassing: true)
       }
     }
     return PreparedOperation(parts, variables: coerced, plan: plan)
