@@ -4,15 +4,9 @@ import GQLRunSupport
 ///
 /// https://spec.graphql.org/September2025/#sec-Argument-Names
 final class KnownArgumentNames: RuleVisitor {
-  private let checksFields: Bool
+  private let rule: ValidationRule
 
-  init(checksFields: Bool) {
-    self.checksFields = checksFields
-  }
-
-  private var rule: ValidationRule {
-    checksFields ? .knownArgumentNames : .knownArgumentNamesOnDirectives
-  }
+  init(_ rule: ValidationRule) { self.rule = rule }
 
   func enter(directive: Directive, at _: DirectiveLocation, _ context: ValidationContext) {
     guard !directive.arguments.isEmpty,
@@ -31,8 +25,8 @@ final class KnownArgumentNames: RuleVisitor {
 
   func enter(argument: Argument, _ context: ValidationContext) {
     let types = context.types
-    guard checksFields, !types.isInDirective, types.argument == nil, let field = types.field,
-      let parent = types.parentType
+    guard rule == .knownArgumentNames, !types.isInDirective, types.argument == nil,
+      let field = types.field, let parent = types.parentType
     else { return }
     let name = argument.name.value
     context.report(
@@ -47,11 +41,9 @@ final class KnownArgumentNames: RuleVisitor {
 ///
 /// https://spec.graphql.org/September2025/#sec-Required-Arguments
 final class ProvidedRequiredArguments: RuleVisitor {
-  private let checksFields: Bool
+  private let rule: ValidationRule
 
-  init(checksFields: Bool) {
-    self.checksFields = checksFields
-  }
+  init(_ rule: ValidationRule) { self.rule = rule }
 
   func leave(directive: Directive, _ context: ValidationContext) {
     guard let definition = context.directives[directive.name.value] else { return }
@@ -63,7 +55,7 @@ final class ProvidedRequiredArguments: RuleVisitor {
   }
 
   func leave(field: Field, _ context: ValidationContext) {
-    guard checksFields, let definition = context.types.field else { return }
+    guard rule == .providedRequiredArguments, let definition = context.types.field else { return }
     for argument in missing(from: field.arguments, of: definition.arguments) {
       report(
         argument, subject: "Field '\(field.name.value)'", location: field.location, context: context
@@ -84,7 +76,7 @@ final class ProvidedRequiredArguments: RuleVisitor {
     context: ValidationContext
   ) {
     context.report(
-      checksFields ? .providedRequiredArguments : .providedRequiredArgumentsOnDirectives,
+      rule,
       "\(subject) argument '\(argument.name.value)' of type '\(argument.type.printed())' is "
         + "required, but it was not provided.",
       at: location)
