@@ -892,19 +892,16 @@ extension NormalizerState {
         guard let end = RecordText.endOfString(raw, from: position) else { return false }
         let string = raw[position..<end]
         position = end
-        if !isKey {
-          guard RecordText.withUnescaped(string, scratch: &scratch, body: { onString($0) }) else {
-            return false
-          }
-        } else if kind == .announced, string.equals("\"__typename\"") {
+        if isKey, kind == .announced, string.equals("\"__typename\"") {
           // Already read; it is a string.
           guard let valueEnd = RecordText.endOfString(raw, from: end + 1) else { return false }
           position = valueEnd
         } else {
-          guard RecordText.withUnescaped(string, scratch: &scratch, body: { onKey($0) }) else {
-            return false
+          let isAccepted = RecordText.withUnescaped(string, scratch: &scratch) {
+            isKey ? onKey($0) : onString($0)
           }
-          position += 1
+          guard isAccepted else { return false }
+          if isKey { position += 1 }
         }
         isKey = false
       case UInt8(ascii: "{"):
@@ -920,12 +917,8 @@ extension NormalizerState {
         guard onStartArray() else { return false }
         open.append(.list)
         position += 1
-      case UInt8(ascii: "}"):
-        guard onEndObject() else { return false }
-        open.removeLast()
-        position += 1
-      case UInt8(ascii: "]"):
-        guard onEndArray() else { return false }
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        guard kind == .list ? onEndArray() : onEndObject() else { return false }
         open.removeLast()
         position += 1
       case UInt8(ascii: ","):
