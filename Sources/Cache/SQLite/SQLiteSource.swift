@@ -5,16 +5,11 @@ import GRDBSQLite
 /// Reads records from a SQLite file with one prepared statement per depth, so that a record's text
 /// stays valid while the records it refers to are read.
 struct SQLiteSource: RecordSource {
-  private let db: Database
+  let db: Database
   private let statements = OpenStatements()
-  private let damage: DamageLog?
+  /// Collects damaged records, which are treated as missing.
+  var damage: DamageLog?
   private(set) var failure: CacheError?
-
-  /// - Parameter damage: Collects damaged records, which are treated as missing.
-  init(_ db: Database, _ damage: DamageLog? = nil) {
-    self.db = db
-    self.damage = damage
-  }
 
   mutating func text(key: Bytes, depth: Int) -> Bytes? {
     while depth >= statements.handles.count {
@@ -211,7 +206,7 @@ final class StoredRecords: RecordAccess {
   func recordBefore(key: [UInt8]) -> [UInt8]? {
     noting(nil) {
       try readingBefore { db in
-        var source = SQLiteSource(db)
+        var source = SQLiteSource(db: db)
         let text = source.text(key: key, depth: 0)?.array
         if let failure = source.failure { throw failure }
         return text
@@ -248,7 +243,7 @@ final class StoredRecords: RecordAccess {
       return joined
     }
     let before = try readingBefore { db in
-      var source = SQLiteSource(db)
+      var source = SQLiteSource(db: db)
       return source.text(key: key, depth: 0) == nil ? nil : source.times(depth: 0)
     }
     guard let before else { return now }

@@ -273,7 +273,8 @@ extension SQLiteStore {
         return try await pool.read { [self] db in
           let edits = activity.hasLayers ? try Self.snapshot(db, activity: activity) { $0 } : []
           return try answer(
-            operation, from: SQLiteSource(db, damage), db, under: edits, options: options)
+            operation, from: SQLiteSource(db: db, damage: damage), db, under: edits,
+            options: options)
         }
       }
       // Either all from memory or all from the file: both are one state of the file.
@@ -287,7 +288,7 @@ extension SQLiteStore {
         let (edits, version) = try Self.snapshot(db, activity: activity) { ($0, tier.version) }
         let records = RecordTable()
         let source = RememberingSource(
-          base: SQLiteSource(db, damage), records: records, limit: tier.maxSize / 2)
+          base: SQLiteSource(db: db, damage: damage), records: records, limit: tier.maxSize / 2)
         let answer = try answer(operation, from: source, db, under: edits, options: options)
         activity.changing { tier.promote(records, version: version) }
         return answer
@@ -519,7 +520,7 @@ private struct SQLiteScan: RecordScan {
   let db: Database
   let damage: DamageLog
 
-  var source: SQLiteSource { SQLiteSource(db, damage) }
+  var source: SQLiteSource { SQLiteSource(db: db, damage: damage) }
   var damagedRecords: Int { damage.count }
 
   func noteTypes(of operation: PreparedOperation, in activity: StoreActivity) {

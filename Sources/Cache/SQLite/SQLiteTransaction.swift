@@ -132,7 +132,7 @@ actor SQLiteTransaction: RecordTransaction {
       return try await onWriter { db in
         SQLiteConcreteTypes.learn(types, for: operation.plan, in: db)
         return try RecordReader(
-          operation.plan, source: SQLiteSource(db), types: types, options: options
+          operation.plan, source: SQLiteSource(db: db), types: types, options: options
         ).read()
       }
     } catch {

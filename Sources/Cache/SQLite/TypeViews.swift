@@ -243,7 +243,7 @@ enum SQLiteConcreteTypes {
   ) throws -> Bool {
     let sql = "SELECT key FROM records WHERE key >= ? AND key < ? LIMIT 1"
     guard let key = try db.text(sql, with: ["\(name):", "\(name);"]) else { return false }
-    var source = SQLiteSource(db, damage)
+    var source = SQLiteSource(db: db, damage: damage)
     guard let text = source.text(key: Array(key.utf8), depth: 0) else { return false }
     return RecordText.typename(of: text).equals(Array(name.utf8))
   }
