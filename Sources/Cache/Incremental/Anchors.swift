@@ -67,11 +67,6 @@ struct AnchorList {
       known.append(anchor)
     }
   }
-
-  mutating func removeAll() {
-    known = []
-    open = []
-  }
 }
 
 // MARK: - Finding anchors

@@ -32,7 +32,8 @@ final class PartNormalizer {
   func beginMessage() {
     // Staging skips what it has staged; so it must not remember records that were discarded.
     if !state.pointee.staging.table.isEmpty { _ = state.pointee.staging.release() }
-    state.pointee.keys.forgetDiagnostics()
+    // So that what earlier messages have reported is reported again.
+    state.pointee.keys = KeyBuilder()
     // The store may have learned types since, also those of the first part.
     if let types { state.pointee.table.learn(types) }
     deltas = []
@@ -85,7 +86,7 @@ final class PartNormalizer {
     state.pointee.text.needsComma = false
     state.pointee.result.reset()
     state.pointee.envelope = Envelope()
-    state.pointee.anchors.removeAll()
+    state.pointee.anchors = AnchorList()
     state.pointee.part = anchor
     state.pointee.partText = nil
     state.pointee.partCount = 0

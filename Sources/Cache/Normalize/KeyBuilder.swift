@@ -5,12 +5,6 @@ struct KeyBuilder {
   private(set) var diagnostics: Set<CacheDiagnostic> = []
   private var hasReportedTypename = false
 
-  /// Reports what is found from here on, also what was reported before.
-  mutating func forgetDiagnostics() {
-    diagnostics = []
-    hasReportedTypename = false
-  }
-
   /// The maximum number of diagnostics.
   private static let diagnosticLimit = 256
 
