@@ -40,6 +40,13 @@ public struct PluginContract: Sendable {
 
     /// The rule, and what was found.
     public var description: String { "\(rule): \(finding)" }
+
+    /// Throws a failure unless a rule holds.
+    static func check(
+      _ holds: Bool, _ rule: String, finding: @autoclosure () -> String
+    ) throws(Failure) {
+      guard holds else { throw Failure(rule: rule, finding: finding()) }
+    }
   }
 
   let plugin: any Plugin.Type
@@ -145,9 +152,8 @@ extension PluginContract {
     let values = written.plugin.descriptions
     for option in options {
       let value = values.first { $0.name == option.name }?.defaultValue
-      guard option.defaultValue != value else { continue }
-      throw Failure(
-        rule: rule,
+      try Failure.check(
+        option.defaultValue == value, rule,
         finding: "`\(option.name)` is \(option.defaultText ?? "unset"), and "
           + "\(value?.optionText ?? "unset") after it was read")
     }
@@ -294,15 +300,15 @@ extension PluginContract {
         rule: rule,
         finding: "\(results.count) results were delivered instead of the failure \(wanted.code)")
     } catch let error as ChainError {
-      guard error.code == wanted.code, error.layer == wanted.layer else {
-        throw Failure(rule: rule, finding: "\(wanted.code.rawValue) became \(error.code.rawValue)")
-      }
+      try Failure.check(
+        error.code == wanted.code && error.layer == wanted.layer, rule,
+        finding: "\(wanted.code.rawValue) became \(error.code.rawValue)")
     }
     let refusing = try self.runner(ContractNetwork(.graphQLError))
     let results = try await refusing.results(of: try request())
-    guard results.last?.errors.first?.code == "CONTRACT" else {
-      throw Failure(rule: rule, finding: "a GraphQL error of the server does not reach the caller")
-    }
+    try Failure.check(
+      results.last?.errors.first?.code == "CONTRACT", rule,
+      finding: "a GraphQL error of the server does not reach the caller")
   }
 
   /// Checks that cancelling the caller's task cancels the request in flight.
@@ -331,15 +337,12 @@ extension PluginContract {
       group.cancelAll()
       return first
     }
-    guard hasEnded else {
-      throw Failure(rule: rule, finding: "the request continued for ten seconds")
-    }
+    try Failure.check(hasEnded, rule, finding: "the request continued for ten seconds")
     if case .success = await caller.result {
       throw Failure(rule: rule, finding: "the cancelled request has a result")
     }
-    guard await network.wasCancelled else {
-      throw Failure(rule: rule, finding: "the request to the server was not cancelled")
-    }
+    try Failure.check(
+      await network.wasCancelled, rule, finding: "the request to the server was not cancelled")
   }
 
   /// Checks that chunks of a body and results of a stream are passed on one by one, when they are
@@ -357,15 +360,13 @@ extension PluginContract {
       pipeline.entries.insert(
         PipelineEntry(id: "contract-source", .graphQL(source)), at: chain.index + 1)
       let stream = PipelineRunner(pipeline, services: services(network)).execute(try request())
-      guard try await stream.next() != nil else {
-        throw Failure(rule: rule, finding: "the first result does not arrive")
-      }
+      let first = try await stream.next()
+      try Failure.check(first != nil, rule, finding: "the first result does not arrive")
       // An interceptor may read one result ahead.
       let count = await source.count
-      guard readsAhead || count <= 2 else {
-        throw Failure(
-          rule: rule, finding: "all results were read before the first one was delivered")
-      }
+      try Failure.check(
+        readsAhead || count <= 2, rule,
+        finding: "all results were read before the first one was delivered")
     }
     if parts.contains(where: { if case .http = $0 { true } else { false } }) {
       let probe = ChunkProbe()
@@ -374,12 +375,10 @@ extension PluginContract {
       let runner = PipelineRunner(pipeline, services: services(network))
       _ = try await runner.results(of: try request())
       guard let pulled = await probe.pulls else { return }
-      guard pulled.atHead <= 1, pulled.atFirstChunk <= 2 else {
-        throw Failure(
-          rule: rule,
-          finding: "\(pulled.atHead) chunks were read before the head was delivered, and "
-            + "\(pulled.atFirstChunk) before the first chunk")
-      }
+      try Failure.check(
+        pulled.atHead <= 1 && pulled.atFirstChunk <= 2, rule,
+        finding: "\(pulled.atHead) chunks were read before the head was delivered, and "
+          + "\(pulled.atFirstChunk) before the first chunk")
     }
   }
 }
@@ -399,19 +398,16 @@ extension PluginContract {
     var found: [String] = []
     while let response = try await stream.next() {
       found.append(try response.text)
-      guard readsAhead || network.pullCount.value <= found.count + 1 else {
-        throw Failure(
-          rule: rule,
-          finding: "\(network.pullCount.value) events were read from the connection before event "
-            + "\(found.count) was delivered")
-      }
+      try Failure.check(
+        readsAhead || network.pullCount.value <= found.count + 1, rule,
+        finding: "\(network.pullCount.value) events were read from the connection before event "
+          + "\(found.count) was delivered")
     }
     // A plugin that answers requests itself sends nothing.
     guard await network.requestCount > 0 else { return }
     let expected = ContractNetwork.events.map { "{\"data\":{\"contract\":\"\($0)\"}}" }
-    guard found == expected else {
-      throw Failure(rule: rule, finding: "of the events \(expected), \(found) were delivered")
-    }
+    try Failure.check(
+      found == expected, rule, finding: "of the events \(expected), \(found) were delivered")
   }
 }
 
