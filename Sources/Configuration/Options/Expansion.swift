@@ -143,10 +143,9 @@ extension GivenOption {
         if isSet { outside.insert(result.parts.count) }
         let other = fallback ?? environment.lastResort(name)
         guard let text = isSet ? value : other ?? value else {
-          report(
-            .expansion, message: "the variable `\(name)` is not set",
-            hint: "set it, or give a default: ${env:\(name):-…}")
-          throw .reported
+          throw refused(
+            "the variable `\(name)` is not set",
+            hint: "set it, or give a default: ${env:\(name):-…}", code: .expansion)
         }
         if result.parts.isEmpty { result.beginsWithVariable = isSet }
         result.parts.append(.text(text))
@@ -176,10 +175,9 @@ extension GivenOption {
     do {
       return try execute(command).withoutLastLineBreak
     } catch {
-      report(
-        .expansion, message: "the command of \(label) failed",
-        hint: PipelineFileEnvironment.reason(of: error))
-      throw .reported
+      throw refused(
+        "the command of \(label) failed", hint: PipelineFileEnvironment.reason(of: error),
+        code: .expansion)
     }
   }
 
@@ -231,17 +229,15 @@ extension GivenOption {
       bytes = try decoder.environment.readFile(
         FilePath.resolve(path, in: decoder.folder(of: location)))
     } catch {
-      report(
-        .expansion, message: "the file `\(path)` cannot be read",
-        hint: PipelineFileEnvironment.reason(of: error))
-      throw .reported
+      throw refused(
+        "the file `\(path)` cannot be read", hint: PipelineFileEnvironment.reason(of: error),
+        code: .expansion)
     }
     let isLong = bytes.count > PipelineFileEnvironment.maxBytes
     guard !isLong, let text = String(validating: bytes, as: UTF8.self) else {
-      report(
-        .expansion, message: "the file `\(path)` cannot be used",
-        hint: isLong ? "it is larger than 1 MiB" : "it is not UTF-8 text")
-      throw .reported
+      throw refused(
+        "the file `\(path)` cannot be used",
+        hint: isLong ? "it is larger than 1 MiB" : "it is not UTF-8 text", code: .expansion)
     }
     return text.withoutLastLineBreak
   }
@@ -249,27 +245,23 @@ extension GivenOption {
   private func malformed(_ failure: Expansion.Failure) -> OptionError {
     switch failure {
     case .unclosed:
-      report(
-        .wrongValue, message: "`${` in \(label) is not closed",
-        hint: "write `$$` for a literal `$`")
+      return refused("`${` in \(label) is not closed", hint: "write `$$` for a literal `$`")
     case .withoutScheme(let name):
-      report(
-        .wrongValue, message: "`${\(name)}` in \(label) has no source",
-        hint: "did you mean `${env:\(name)}`?")
+      return refused(
+        "`${\(name)}` in \(label) has no source", hint: "did you mean `${env:\(name)}`?")
     case .unknownScheme(let scheme):
       decoder.findings.reportUnknown(
         scheme, among: Expansion.schemes, "expansions",
         message: "`${\(scheme):…}` is not a known expansion", location: location)
+      return .reported
     case .unnamed(let scheme):
-      report(
-        .wrongValue, message: "`${\(scheme):}` in \(label) has no name",
-        hint: "write a name after the colon")
+      return refused(
+        "`${\(scheme):}` in \(label) has no name", hint: "write a name after the colon")
     case .nested(let expansion, let part):
-      report(
-        .wrongValue, message: "`${\(expansion)}` in \(label) has an expansion in its \(part)",
+      return refused(
+        "`${\(expansion)}` in \(label) has an expansion in its \(part)",
         hint: "write a text that is not expanded")
     }
-    return .reported
   }
 
   private func reportLiteralSecret(_ expansion: Expansion) {
@@ -286,9 +278,9 @@ extension GivenOption {
     }
     guard isLiteral else { return }
     decoder.secretLocations.append(location)
-    report(
+    decoder.findings.report(
       .literalSecret, message: "\(label) is a secret, and the file contains its value",
-      hint: "read it from a variable or file: ${env:NAME} or ${file:path}")
+      location: location, hint: "read it from a variable or file: ${env:NAME} or ${file:path}")
   }
 }
 

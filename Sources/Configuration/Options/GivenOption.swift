@@ -32,12 +32,15 @@ public struct GivenOption {
 
   /// Reports that the value has another form than the type of the option.
   private func mismatch(hint: String) -> OptionError {
-    report(.wrongValue, message: "\(label) takes \(type.expectation)", hint: hint)
-    return .reported
+    refused("\(label) takes \(type.expectation)", hint: hint)
   }
 
-  func report(_ code: PipelineDiagnostic.Code, message: String, hint: String?) {
+  /// Reports that there is no value, and why.
+  func refused(
+    _ message: String, hint: String?, code: PipelineDiagnostic.Code = .wrongValue
+  ) -> OptionError {
     decoder.findings.report(code, message: message, location: location, hint: hint)
+    return .reported
   }
 }
 
@@ -116,11 +119,9 @@ extension GivenOption {
       switch part {
       case .text(let part): text += part
       case .context(let name, _):
-        report(
-          .wrongValue,
-          message: "\(label) is expanded once, so it cannot contain `${context:\(name)}`",
+        throw refused(
+          "\(label) is expanded once, so it cannot contain `${context:\(name)}`",
           hint: "only options expanded per request can")
-        throw .reported
       }
     }
     return text
@@ -289,10 +290,9 @@ extension GivenOption {
         key: name, keyLocation: location, value: YAMLNode(emptyAt: location))
     case .mapping(let members) where members.count == 1: member = members[0]
     default:
-      report(
-        .wrongValue, message: "a \(noun) is one kind with its options, not \(node.kind)",
+      throw refused(
+        "a \(noun) is one kind with its options, not \(node.kind)",
         hint: kinds.first.map { "write `- \($0.example)`" })
-      throw .reported
     }
     let names = kinds.map(\.name)
     guard names.contains(member.key) else {
