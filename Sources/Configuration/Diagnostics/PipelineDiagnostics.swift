@@ -171,7 +171,9 @@ extension [PipelineDiagnostic] {
   }
 
   /// Reports a wrong value, with what to write instead.
-  package mutating func refuse(_ message: String, at location: FileLocation, hint: String) {
+  package mutating func refuse(
+    _ message: String, at location: FileLocation, hint: String? = nil
+  ) {
     report(.wrongValue, message: message, location: location, hint: hint)
   }
 

@@ -190,9 +190,9 @@ final class OptionSectionReader: Decoder {
 
   func reportMissing(_ name: String, _ type: OptionType) {
     guard !isShared else { return }
-    decoder.findings.report(
-      .wrongValue, message: "\(owner.subject) requires the \(owner.noun) `\(name)`",
-      location: location, hint: "add `\(name)`: \(type.expectation)")
+    decoder.findings.refuse(
+      "\(owner.subject) requires the \(owner.noun) `\(name)`", at: location,
+      hint: "add `\(name)`: \(type.expectation)")
   }
 
   fileprivate func value<Value>(of type: Value.Type, for key: String) throws -> Value {

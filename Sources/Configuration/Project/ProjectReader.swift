@@ -91,8 +91,8 @@ struct ProjectReader {
     for member in members {
       let known = ProjectFile.Generation.keys
       guard known.contains(member.key) else {
-        report(
-          "`gqlrun` has no key `\(member.key)`", location: member.keyLocation,
+        findings.refuse(
+          "`gqlrun` has no key `\(member.key)`", at: member.keyLocation,
           hint: suggestion(for: member.key, in: known).map { "did you mean `\($0)`?" }
             ?? "its keys are \(known.joined(separator: ", "))")
         continue
@@ -121,8 +121,8 @@ struct ProjectReader {
       if key == "schema_output", path == folder { continue }
       if key == "output" { folder = path }
       guard !outputs.insert(path).inserted else { continue }
-      report(
-        "`\(output.value)` is already an output of this file", location: output.location,
+      findings.refuse(
+        "`\(output.value)` is already an output of this file", at: output.location,
         hint: "choose another one; a project replaces and deletes what another one has written")
     }
   }
@@ -140,8 +140,8 @@ struct ProjectReader {
     }
     guard let settings = mapping(member.value, "the endpoint `\(member.key)`") else { return nil }
     guard let url = settings.first(where: { $0.key == "url" }) else {
-      report(
-        "the endpoint `\(member.key)` has no `url`", location: member.keyLocation,
+      findings.refuse(
+        "the endpoint `\(member.key)` has no `url`", at: member.keyLocation,
         hint: "add `url: https://…`")
       return nil
     }
@@ -149,15 +149,15 @@ struct ProjectReader {
     if let given = settings.first(where: { $0.key == "headers" }) {
       for header in mapping(given.value, "`headers`") ?? [] {
         guard headers.count < HTTPFields.maxCount else {
-          report(
+          findings.refuse(
             "an endpoint has at most \(HTTPFields.maxCount) header fields",
-            location: header.keyLocation, hint: "leave some out")
+            at: header.keyLocation, hint: "leave some out")
           break
         }
         guard let value = texts(header.value, "`\(header.key)`").first?.value else { continue }
         guard let name = HTTPField.Name(header.key), HTTPField.isValidValue(value) else {
-          report(
-            "`\(header.key)` cannot be sent as an HTTP field", location: header.keyLocation,
+          findings.refuse(
+            "`\(header.key)` cannot be sent as an HTTP field", at: header.keyLocation,
             hint: "use letters, digits and `-` in the name, and no line breaks in the value")
           continue
         }
@@ -177,19 +177,18 @@ struct ProjectReader {
     case .sequence(let nodes):
       return nodes.flatMap { node -> [ProjectFile.Text] in
         if case .scalar = node.content { return texts(node, "an entry of \(what)") }
-        report("an entry of \(what) is text, not \(node.kind)", location: node.location, hint: nil)
+        findings.refuse("an entry of \(what) is text, not \(node.kind)", at: node.location)
         return []
       }
     default:
-      report(
-        "\(what) is text or a list of texts, not \(node.kind)", location: node.location, hint: nil)
+      findings.refuse("\(what) is text or a list of texts, not \(node.kind)", at: node.location)
       return []
     }
   }
 
   private mutating func mapping(_ node: YAMLNode, _ what: String) -> [YAMLNode.Member]? {
     if case .mapping(let members) = node.content { return members }
-    report("\(what) is a mapping, not \(node.kind)", location: node.location, hint: nil)
+    findings.refuse("\(what) is a mapping, not \(node.kind)", at: node.location)
     return nil
   }
 
@@ -219,9 +218,5 @@ struct ProjectReader {
       rest = rest[rest.index(after: end)...]
     }
     return result + rest
-  }
-
-  private mutating func report(_ message: String, location: FileLocation, hint: String?) {
-    findings.report(.wrongValue, message: message, location: location, hint: hint)
   }
 }
