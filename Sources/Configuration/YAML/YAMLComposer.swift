@@ -140,20 +140,16 @@ extension YAMLComposer {
       let name = originalKey(scalar.string, at: keyLocation)
       guard let value = node(value, depth: depth + 1) else { return nil }
       if let first = locations[name] {
-        reportRepeated(name, one: keyLocation, other: first)
+        // At the later of the two source locations, in either order of discovery.
+        report(
+          "`\(name)` is repeated", location: max(keyLocation, first), code: .duplicateKey,
+          hint: "first used in line \(min(keyLocation, first).line)")
         continue
       }
       locations[name] = keyLocation
       members.append(YAMLNode.Member(key: name, keyLocation: keyLocation, value: value))
     }
     return members
-  }
-
-  /// Reports a repeated key at the later of the two source locations, in either order of discovery.
-  private mutating func reportRepeated(_ key: String, one: FileLocation, other: FileLocation) {
-    report(
-      "`\(key)` is repeated", location: max(one, other), code: .duplicateKey,
-      hint: "first used in line \(min(one, other).line)")
   }
 }
 
