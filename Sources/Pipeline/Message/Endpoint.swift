@@ -66,10 +66,13 @@ public struct Endpoint: Sendable, Hashable {
       throw InvalidURL(
         reason: "it contains credentials, which are not sent: set an Authorization header instead")
     }
-    guard Self.hasPossiblePort(authority) else {
-      throw InvalidURL(reason: "its port is not a number from 1 to 65535")
+    let server = Authority(authority)
+    // A port may be empty: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.3
+    if let port = server.portText, !port.isEmpty {
+      guard port.allSatisfy({ ("0"..."9").contains($0) }), (1...65_535).contains(Int(port) ?? 0)
+      else { throw InvalidURL(reason: "its port is not a number from 1 to 65535") }
     }
-    guard Authority(String(authority)).host.utf8.count <= Self.maxHostBytes else {
+    guard server.host.utf8.count <= Self.maxHostBytes else {
       throw InvalidURL(reason: "its host has more than \(Self.maxHostBytes) characters")
     }
     let path = rest[authority.endIndex...].prefix { $0 != "#" }
@@ -95,15 +98,6 @@ public struct Endpoint: Sendable, Hashable {
         connectionParameters: subscriptions.connectionParameters)
     }
     return result
-  }
-
-  /// Whether the text after the host's colon can be a port. A port may be empty.
-  ///
-  /// https://www.rfc-editor.org/rfc/rfc3986#section-3.2.3
-  private static func hasPossiblePort(_ authority: Substring) -> Bool {
-    guard let digits = Authority(authority).portText else { return true }
-    guard digits.allSatisfy({ ("0"..."9").contains($0) }) else { return false }
-    return digits.isEmpty || (1...65_535).contains(Int(digits) ?? 0)
   }
 
   /// Text that should be a URL, for messages: without user, password and query.
