@@ -188,12 +188,7 @@ extension Endpoint {
       self.transport = transport
       self.usesSingleConnection = usesSingleConnection
       self.connectionParameters = connectionParameters
-      guard let url else {
-        target = nil
-        return
-      }
-      let parsed = try Endpoint(url: url)
-      target = Target(scheme: parsed.scheme, authority: parsed.authority, path: parsed.path)
+      target = try url.map { url throws(InvalidURL) in try Endpoint(url: url).target }
     }
   }
 
@@ -202,21 +197,17 @@ extension Endpoint {
     var scheme: String
     var authority: String
     var path: String
-
-    /// The same URL for WebSocket or for HTTP.
-    func with(isSocket: Bool) -> Target {
-      var target = self
-      let isSecure = scheme == "https" || scheme == "wss"
-      target.scheme = (isSocket ? "ws" : "http") + (isSecure ? "s" : "")
-      return target
-    }
   }
 
-  /// The URL for operations of a type.
+  private var target: Target { Target(scheme: scheme, authority: authority, path: path) }
+
+  /// The URL for operations of a type, for WebSocket or for HTTP.
   func target(for type: OperationType, isSocket: Bool) -> Target {
-    let own = Target(scheme: scheme, authority: authority, path: path)
-    let target = type == .subscription ? subscriptions?.target ?? own : own
-    return target.with(isSocket: isSocket)
+    let own = type == .subscription ? subscriptions?.target : nil
+    var target = own ?? self.target
+    let isSecure = target.scheme == "https" || target.scheme == "wss"
+    target.scheme = (isSocket ? "ws" : "http") + (isSecure ? "s" : "")
+    return target
   }
 
   /// The subprotocols that are offered for operations of a type; empty if they are sent over HTTP.
