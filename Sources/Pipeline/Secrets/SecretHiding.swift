@@ -138,13 +138,11 @@ extension SecretHiding {
 
   /// The response without secrets in its errors and extensions. Its `data` does not change.
   package func response(_ response: GraphQLResponse) -> GraphQLResponse {
-    if let gap = response.gap {
-      var response = response
-      response.gap = self.gap(gap)
+    guard !response.errors.isEmpty || response.extensions != nil || response.gap != nil else {
       return response
     }
-    guard !response.errors.isEmpty || response.extensions != nil else { return response }
     var response = response
+    response.gap = response.gap.map { gap($0) }
     response.errors = response.errors.map { graphQLError($0) }
     response.extensions = response.extensions.map { object($0) }
     return response
