@@ -511,8 +511,7 @@ extension PipelineLoader {
       rules.add(given)
       decoder.findings += rules.findings
     } catch {
-      let text = (error as? PipelineFileEnvironment.Failure)?.reason ?? "\(error)"
-      let reason = text.split(separator: "\n").first.map { String($0) }
+      let reason = "\(error)".split(separator: "\n").first.map { String($0) }
       decoder.findings.report(
         .schemaRule, message: "the schema cannot be used, so rules are not checked against it",
         location: given.$schema.location, hint: reason)
@@ -582,12 +581,9 @@ extension PipelineLoader {
       declared.document = document
       return declared
     } catch {
-      let reason =
-        (error as? PipelineFileEnvironment.Failure)?.reason
-        ?? (error as? OperationSelectionError)?.message ?? "\(error)"
       decoder.findings.refuse(
-        "the query of `catch_up` cannot be read from \(path)",
-        at: options.$file.location, hint: reason)
+        "the query of `catch_up` cannot be read from \(path)", at: options.$file.location,
+        hint: (error as? OperationSelectionError)?.message ?? "\(error)")
       return nil
     }
   }
