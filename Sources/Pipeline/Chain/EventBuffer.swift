@@ -12,7 +12,6 @@ final class EventBuffer: Sendable {
     var gap: SubscriptionGap?
     var end: Result<Void, any Error>?
     var task: Task<Void, Never>?
-    var hasBegun = false
     var isCancelled = false
   }
 
@@ -70,8 +69,7 @@ final class EventBuffer: Sendable {
 
   private func begin() {
     state.withLock { state in
-      guard !state.hasBegun else { return }
-      state.hasBegun = true
+      guard state.task == nil, state.end == nil else { return }
       state.task = Task { await self.readAhead() }
     }
   }
