@@ -121,12 +121,11 @@ public struct ManifestLoader {
     } catch {
       let location = FileLocation(file: path == "-" ? "stdin" : path, line: 1, column: 1)
       let meant = path == "-" ? nil : FilePath.yamlFile(meantBy: path, kind: "batch")
-      throw PipelineDiagnostics(
-        [
-          PipelineDiagnostic(
-            .unreadable, "the manifest cannot be read", at: location,
-            hint: error.reason + (meant.map { "; did you mean \($0)?" } ?? ""))
-        ], source: SourceText(file: location.file, lines: []))
+      throw PipelineDiagnostics([
+        PipelineDiagnostic(
+          .unreadable, "the manifest cannot be read", at: location,
+          hint: error.reason + (meant.map { "; did you mean \($0)?" } ?? ""))
+      ])
     }
   }
 

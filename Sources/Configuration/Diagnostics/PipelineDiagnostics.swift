@@ -8,11 +8,7 @@ public struct PipelineDiagnostics: Error, Sendable {
   /// The lines of the files, for excerpts, with literal secrets masked.
   package let sources: [SourceText]
 
-  package init(_ all: [PipelineDiagnostic], source: SourceText) {
-    self.init(all, sources: [source])
-  }
-
-  package init(_ all: [PipelineDiagnostic], sources: [SourceText]) {
+  package init(_ all: [PipelineDiagnostic], sources: [SourceText] = []) {
     self.all = all.enumerated()
       .sorted { ($0.element.location, $0.offset) < ($1.element.location, $1.offset) }
       .map(\.element)

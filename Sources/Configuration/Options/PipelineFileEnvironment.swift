@@ -101,12 +101,11 @@ extension PipelineFileEnvironment {
     do {
       return try readFile(path)
     } catch {
-      throw PipelineDiagnostics(
-        [
-          PipelineDiagnostic(
-            .unreadable, "\(subject) cannot be read",
-            at: FileLocation(file: path, line: 1, column: 1), hint: Self.reason(of: error))
-        ], source: SourceText(file: path, lines: []))
+      throw PipelineDiagnostics([
+        PipelineDiagnostic(
+          .unreadable, "\(subject) cannot be read",
+          at: FileLocation(file: path, line: 1, column: 1), hint: Self.reason(of: error))
+      ])
     }
   }
 

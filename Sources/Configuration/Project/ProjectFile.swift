@@ -104,7 +104,7 @@ public struct ProjectFile: Sendable {
     let yaml = YAMLFile(bytes, file: file, kind: .project)
     var reader = ProjectReader(environment)
     let projects = reader.read(yaml.root)
-    let diagnostics = PipelineDiagnostics(yaml.findings + reader.findings, source: yaml.source)
+    let diagnostics = PipelineDiagnostics(yaml.findings + reader.findings, sources: [yaml.source])
     guard diagnostics.errors.isEmpty else { throw diagnostics }
     return ProjectFile(path: file, projects: projects, warnings: diagnostics)
   }

@@ -132,7 +132,7 @@ public enum YAMLValues {
   ) throws(PipelineDiagnostics) -> JSONValue {
     let yaml = YAMLFile(bytes, file: file, kind: .variables)
     guard let root = yaml.root, yaml.findings.isEmpty else {
-      throw PipelineDiagnostics(yaml.findings, source: yaml.source)
+      throw PipelineDiagnostics(yaml.findings, sources: [yaml.source])
     }
     return root.json
   }

@@ -9,7 +9,7 @@ struct PipelineLoader {
   let file: String
   let registry: PluginRegistry
   let environment: PipelineFileEnvironment
-  private(set) var diagnostics: PipelineDiagnostics
+  private(set) var diagnostics = PipelineDiagnostics([])
   var decoder: OptionDecoder
   /// Reads the schema that the file names, to check the rules against it; `nil` skips this check.
   var readSchema: ((_ path: String) throws -> Schema)?
@@ -18,7 +18,6 @@ struct PipelineLoader {
     self.file = file
     self.registry = registry
     self.environment = environment
-    diagnostics = PipelineDiagnostics([], source: SourceText(file: file, lines: []))
     decoder = OptionDecoder(environment: environment)
   }
 

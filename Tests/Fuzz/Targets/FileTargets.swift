@@ -11,7 +11,7 @@ import HTTPTypes
 /// YAML: source locations are within the text, JSON means the same, and nodes that are written read back.
 @Sendable func fuzzYAML(_ input: FuzzInput) throws {
   let file = YAMLFile(input.bytes, file: "a.yaml", kind: .pipeline)
-  checkDiagnostics(PipelineDiagnostics(file.findings, source: file.source), input.bytes.count)
+  checkDiagnostics(PipelineDiagnostics(file.findings, sources: [file.source]), input.bytes.count)
   guard let root = file.root else {
     return expect(file.findings.contains { $0.severity == .error }, "no nodes, and no error")
   }
