@@ -118,7 +118,7 @@ final class InputSettings: ExpressibleByOption {
     .object(OptionTable(options))
   }
   static var unsetOption: InputSettings {
-    InputSettings(InlineInput(), location: FileLocation(file: "", line: 1, column: 1))
+    InputSettings(InlineInput(), location: FileLocation(file: ""))
   }
   var optionDefault: JSONValue? { nil }
 

@@ -119,7 +119,7 @@ public struct ManifestLoader {
       }
       return [UInt8](data)
     } catch {
-      let location = FileLocation(file: path == "-" ? "stdin" : path, line: 1, column: 1)
+      let location = FileLocation(file: path == "-" ? "stdin" : path)
       let meant = path == "-" ? nil : FilePath.yamlFile(meantBy: path, kind: "batch")
       throw PipelineDiagnostics([
         PipelineDiagnostic(
@@ -687,7 +687,7 @@ extension ManifestLoader {
 /// Parses the text of a manifest into nodes.
 extension ManifestLoader {
   mutating func manifest(_ bytes: [UInt8], endpoint: String?) -> Manifest? {
-    let start = FileLocation(file: file, line: 1, column: 1)
+    let start = FileLocation(file: file)
     guard let text = String(validating: bytes, as: UTF8.self) else {
       report(
         .unreadable, message: "the manifest is not UTF-8 text", location: start,
@@ -774,7 +774,7 @@ extension ManifestLoader {
             file: file, line: number, column: before.unicodeScalars.count + 1))
       }
     }
-    let start = FileLocation(file: file, line: 1, column: 1)
+    let start = FileLocation(file: file)
     if let location = members.firstIndex(where: { $0.key == "operations" }) {
       guard case .sequence(let own) = members[location].value.content else {
         return YAMLNode(content: .mapping(members), location: start)

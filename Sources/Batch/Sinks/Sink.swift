@@ -124,7 +124,7 @@ struct SinkEntry: ExpressibleByOption {
     .variant(noun: "sink", Manifest.sinkKinds)
   }
   static var unsetOption: SinkEntry {
-    SinkEntry(sink: nil, location: FileLocation(file: "", line: 1, column: 1))
+    SinkEntry(sink: nil, location: FileLocation(file: ""))
   }
   var optionDefault: JSONValue? { nil }
 }

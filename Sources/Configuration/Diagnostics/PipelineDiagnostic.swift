@@ -147,14 +147,14 @@ public struct FileLocation: Sendable, Hashable {
   /// The length in Unicode scalars, at least 1.
   public var length: Int
 
-  /// Creates a source location.
+  /// Creates a source location; by default the beginning of the file.
   ///
   /// - Parameters:
   ///   - file: The path of the file.
   ///   - line: The line, from 1.
   ///   - column: The column, from 1, in Unicode scalars.
   ///   - length: The length in Unicode scalars, at least 1.
-  public init(file: String, line: Int, column: Int, length: Int = 1) {
+  public init(file: String, line: Int = 1, column: Int = 1, length: Int = 1) {
     self.file = file
     self.line = line
     self.column = column

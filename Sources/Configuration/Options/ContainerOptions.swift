@@ -159,9 +159,7 @@ public struct Located<Value: Sendable>: Sendable {
   public var location: FileLocation
 
   /// Creates a value with its source location; without one, a default.
-  public init(
-    _ value: Value, at location: FileLocation = FileLocation(file: "", line: 1, column: 1)
-  ) {
+  public init(_ value: Value, at location: FileLocation = FileLocation(file: "")) {
     self.value = value
     self.location = location
   }
@@ -214,7 +212,7 @@ package struct OptionNode: ExpressibleByOption {
 
   package static func optionType(in range: ClosedRange<Never>?) -> OptionType { .json }
   package static var unsetOption: OptionNode {
-    OptionNode(node: YAMLNode(emptyAt: FileLocation(file: "", line: 1, column: 1)))
+    OptionNode(node: YAMLNode(emptyAt: FileLocation(file: "")))
   }
   /// `nil`: only a file has nodes.
   package var optionDefault: JSONValue? { nil }

@@ -24,10 +24,10 @@ public struct OptionProperty<Value: Sendable>: Codable, Sendable {
   public private(set) var isGiven = false
   /// The source location of the value; that of the section if the file does not set the option, or
   /// gives a value of another form.
-  public private(set) var location = FileLocation(file: "", line: 1, column: 1)
+  public private(set) var location = FileLocation(file: "")
   /// The source location of the option's key; that of the section if the file does not set the
   /// option, or gives a value of another form.
-  public private(set) var keyLocation = FileLocation(file: "", line: 1, column: 1)
+  public private(set) var keyLocation = FileLocation(file: "")
   /// Whether the value is that of the file or the default; `false` if a required value is missing, or
   /// the value of the file is invalid or unknown.
   public private(set) var isUsable = true

@@ -104,7 +104,7 @@ extension PipelineFileEnvironment {
       throw PipelineDiagnostics([
         PipelineDiagnostic(
           .unreadable, "\(subject) cannot be read",
-          at: FileLocation(file: path, line: 1, column: 1), hint: Self.reason(of: error))
+          at: FileLocation(file: path), hint: Self.reason(of: error))
       ])
     }
   }

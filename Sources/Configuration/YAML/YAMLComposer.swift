@@ -47,7 +47,7 @@ package struct YAMLComposer {
         let parser = try Parser(yaml: attempt, resolver: .basic, encoding: .utf8)
         guard let root = try parser.singleRoot() else {
           report(
-            "the file is empty", location: FileLocation(file: source.file, line: 1, column: 1),
+            "the file is empty", location: FileLocation(file: source.file),
             hint: source.kind.beginning)
           return nil
         }
@@ -186,7 +186,7 @@ extension YAMLComposer {
 
 extension YAMLComposer {
   private mutating func location(of node: Node) -> FileLocation {
-    guard let mark = node.mark else { return FileLocation(file: source.file, line: 1, column: 1) }
+    guard let mark = node.mark else { return FileLocation(file: source.file) }
     guard source.lines.indices.contains(mark.line - 1) else { return location(mark, length: 1) }
     let line = source.lines[mark.line - 1].dropFirst(max(0, mark.column - 1))
     switch node {
@@ -286,7 +286,7 @@ extension YAMLComposer {
     case YamlError.composer(_, let problem, let mark, _):
       report("not valid YAML: \(problem)", location: location(mark, length: 1))
     default:
-      report("not readable as YAML", location: FileLocation(file: source.file, line: 1, column: 1))
+      report("not readable as YAML", location: FileLocation(file: source.file))
     }
   }
 

@@ -20,7 +20,7 @@ package struct YAMLFile {
         isLong
           ? PipelineDiagnostic(
             .unreadable, "the file is larger than 1 MiB",
-            at: FileLocation(file: file, line: 1, column: 1), hint: kind.division)
+            at: FileLocation(file: file), hint: kind.division)
           : PipelineDiagnostic(
             .unreadable, "the file is not UTF-8 text", at: Self.invalidLine(of: bytes, file),
             hint: "save it as UTF-8")
