@@ -28,7 +28,6 @@ public final class QueryObserver<Query: GraphQLQuery> {
   /// The query that is observed.
   public let query: Query
   @ObservationIgnored private let client: PipelineClient
-  @ObservationIgnored private let cachePolicy: CachePolicy
   @ObservationIgnored private var task: Task<Void, Never>?
 
   /// Creates an observer, which starts at once.
@@ -42,23 +41,7 @@ public final class QueryObserver<Query: GraphQLQuery> {
   ) {
     self.query = query
     self.client = client
-    self.cachePolicy = cachePolicy
-    start()
-  }
-
-  deinit { task?.cancel() }
-
-  /// Fetches from the server again, keeping the data until there is a new result.
-  public func refetch() async {
-    do {
-      show(try await client.fetch(query, cachePolicy: .networkOnly))
-    } catch {
-      failure = error
-    }
-  }
-
-  private func start() {
-    task = Task { [weak self, client, query, cachePolicy] in
+    task = Task { [weak self] in
       do {
         if let cached = try await client.read(query) {
           self?.data = cached
@@ -73,6 +56,17 @@ public final class QueryObserver<Query: GraphQLQuery> {
         self?.failure = error
         self?.isLoading = false
       }
+    }
+  }
+
+  deinit { task?.cancel() }
+
+  /// Fetches from the server again, keeping the data until there is a new result.
+  public func refetch() async {
+    do {
+      show(try await client.fetch(query, cachePolicy: .networkOnly))
+    } catch {
+      failure = error
     }
   }
 
