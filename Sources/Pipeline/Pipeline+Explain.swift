@@ -28,7 +28,7 @@ extension Pipeline {
   /// The same with a name of the endpoint's server, such as a variable, instead of its scheme, its host and the slash
   /// after it; `nil` shows them.
   package func explanation(of request: GraphQLRequest, server: String?) -> String {
-    let route = Route(entries, for: request)
+    let route = Route(entries) { $0.condition.holds(for: request) }
     let policy = route.policy(of: request)
     var rows: [(String, [String])] = [
       ("pipeline", ["\(name ?? "without name")\(shownFile)"]),

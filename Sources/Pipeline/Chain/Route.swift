@@ -22,10 +22,6 @@ final class Route: Sendable {
   let cacheWrite: Step<any CacheInterceptor>?
   let taps: [Step<any ErrorTap>]
 
-  convenience init(_ entries: [PipelineEntry], for request: GraphQLRequest) {
-    self.init(entries) { $0.condition.holds(for: request) }
-  }
-
   init(_ entries: [PipelineEntry], where applies: (PipelineEntry) -> Bool) {
     var graphQLSteps: [GraphQLStep] = []
     var http: [Step<any HTTPInterceptor>] = []
@@ -120,7 +116,7 @@ final class Routes: Sendable {
   }
 
   func route(for request: GraphQLRequest) -> Route {
-    common?.route ?? Route(entries, for: request)
+    common?.route ?? Route(entries) { $0.condition.holds(for: request) }
   }
 
   /// The shared context of a route's interceptors.
