@@ -166,7 +166,7 @@ extension PipelineClient {
   /// - Throws: `CacheError` if the database file cannot be closed.
   public func shutdown() async throws {
     try await operations.close { [transport, ownStore, services] in
-      for work in services.shared.all((any LastingWork).self) { await work.finish() }
+      for tokens in services.shared.all(TokenCache.self) { await tokens.finish() }
       await transport?.shutdown()
       try ownStore?.close()
     }

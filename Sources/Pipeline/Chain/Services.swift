@@ -236,13 +236,6 @@ public final class SharedState: Sendable {
   }
 }
 
-/// Shared state with work that may run although no request needs it. A client that is shut down waits for its end before
-/// it closes the connections.
-package protocol LastingWork: Sendable {
-  /// Waits for the end of the work that runs.
-  func finish() async
-}
-
 /// The state of the connections of a client's subscriptions, whatever their transport is.
 public enum ConnectionState: Sendable, Hashable {
   /// No subscription runs, or all are paused.

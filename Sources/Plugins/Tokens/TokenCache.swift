@@ -1,7 +1,7 @@
 import GQLRunPipeline
 
 /// Caches the token of one credential, and renews it once for all concurrent requests.
-actor TokenCache: LastingWork {
+package actor TokenCache {
   private let source: any TokenSource
   /// Time limit for a renewal.
   private let timeout: Duration
@@ -70,7 +70,9 @@ actor TokenCache: LastingWork {
     try await source.forget(services)
   }
 
-  nonisolated func finish() async {
+  /// Waits for the end of a renewal that may run although no request needs it. A client that is shut down calls it
+  /// before it closes the connections.
+  package nonisolated func finish() async {
     if source.endsCredentials { await renewals.finish() }
   }
 
