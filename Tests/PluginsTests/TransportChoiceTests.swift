@@ -114,23 +114,28 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    #"{"data":{"renamed":{"__typename":"User","id":"1","name":"Ada"}}}"#,
-    #"{"data":{"renamed":null},"errors":[{"message":"no name"}]}"#,
-  ])
-  func `a single result with data is a result, and is not asked for again`(_ body: String)
-    async throws
-  {
-    try await run([.request, .send(HTTPText.response(body: body))]) { outcome, _, methods in
+  @Test(
+    arguments: [
+      #"{"data":{"renamed":{"__typename":"User","id":"1","name":"Ada"}}}"#,
+      #"{"data":{"renamed":null},"errors":[{"message":"no name"}]}"#,
+    ], ["application/json", "application/json ; charset=utf-8", "text/json"])
+  func `a single result with data is a result, and is not asked for again`(
+    _ body: String, type: String
+  ) async throws {
+    try await run(
+      [.request, .send(HTTPText.response(type: type, body: body))]
+    ) { outcome, _, methods in
       #expect(outcome.error == nil && outcome.results.count == 1, "\(outcome.message)")
       #expect(methods == ["POST"])
     }
   }
 
-  @Test func `a server that has sent a stream is not asked for another transport`() async throws {
+  @Test(arguments: ["text/event-stream", "Text/Event-Stream ; charset=utf-8"])
+  func `a server that has sent a stream is not asked for another transport`(
+    _ type: String
+  ) async throws {
     let events = HTTPText.response(
-      type: "text/event-stream", headers: ["Connection: close"],
-      body: "event: complete\ndata:\n\n")
+      type: type, headers: ["Connection: close"], body: "event: complete\ndata:\n\n")
     try await run(
       [.request, .send(events)], [.request, .send(HTTPText.response(body: Self.noStream))], times: 2
     ) { outcome, _, methods in

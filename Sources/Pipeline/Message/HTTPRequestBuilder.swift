@@ -294,7 +294,9 @@ extension HTTPResponseMessage {
   private static let maxLookahead = 64 << 10
 
   private var mediaType: String {
-    (head.headerFields[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
+    // Scalars: a semicolon and a combining character after it are one `Character`.
+    let type = (head.headerFields[.contentType] ?? "").unicodeScalars.prefix { $0 != ";" }
+    return String(type).lowercased().filter { !$0.isWhitespace }
   }
 
   /// Whether the body is a stream of events.
@@ -305,7 +307,7 @@ extension HTTPResponseMessage {
   /// Whether the body is a single result with data, or too long to see. The body can be read as before.
   mutating func hasResult() async throws -> Bool {
     let type = mediaType
-    guard type.isEmpty || type == "application/json" || type.hasSuffix("+json") else {
+    guard ["", "application/json", "text/json"].contains(type) || type.hasSuffix("+json") else {
       return false
     }
     let (bytes, isWhole) = try await takeBeginning(Self.maxLookahead)
