@@ -218,11 +218,11 @@ struct ChainEntry {
   /// The keys that are allowed next to a plugin.
   static let neighbours = ["id", "when"]
 
-  let members: [YAMLNode.Member]
+  private(set) var members: [YAMLNode.Member]
   /// The member with the plugin's name, known or not; `nil` if there is none.
   let plugin: YAMLNode.Member?
   private let isKnown: Bool
-  private let node: YAMLNode
+  private var node: YAMLNode
 
   init(_ node: YAMLNode, _ registry: PluginRegistry) {
     self.node = node
@@ -241,20 +241,16 @@ struct ChainEntry {
     isKnown = plugin.map { registry[$0.key] != nil } ?? false
   }
 
-  private init(_ members: [YAMLNode.Member], of other: ChainEntry) {
-    self.members = members
-    plugin = other.plugin
-    isKnown = other.isKnown
-    node = YAMLNode(content: .mapping(members), location: other.node.location)
-  }
-
   subscript(key: String) -> YAMLNode.Member? { members.first { $0.key == key } }
 
   var location: FileLocation { plugin?.keyLocation ?? members.first?.keyLocation ?? node.location }
 
   /// The same entry without the keys that change an inherited chain.
   var withoutChanges: ChainEntry {
-    ChainEntry(members.filter { !Self.changes.contains($0.key) }, of: self)
+    var entry = self
+    entry.members.removeAll { Self.changes.contains($0.key) }
+    entry.node.content = .mapping(entry.members)
+    return entry
   }
 
   /// The identifier of the entry: its own, or else its plugin's name, with a number if that is not
