@@ -91,16 +91,10 @@ extension KeyRules {
 /// source location.
 struct SchemaRules {
   private let check: RuleCheck
-  private let schema: Schema
   private(set) var findings: [PipelineDiagnostic] = []
 
-  init(_ schema: Schema) {
+  init(of options: PipelineFileOptions, _ schema: Schema) {
     check = RuleCheck(schema)
-    self.schema = schema
-  }
-
-  /// Adds the problems of a file's options.
-  mutating func add(_ options: PipelineFileOptions) {
     if let keys = options.keys { addKeys(keys) }
     let joined = KeyRules(options.keys).joined(with: schema).rules
     for entry in options.fields.entries {
@@ -169,8 +163,7 @@ extension Pipeline {
   /// - Parameter schema: The schema of the endpoint.
   /// - Returns: The problems; empty for a pipeline that was created in code.
   public func ruleDiagnostics(against schema: Schema) -> PipelineDiagnostics {
-    var rules = SchemaRules(schema)
-    if let options { rules.add(options) }
-    return PipelineDiagnostics(rules.findings, sources: sources)
+    let findings = options.map { SchemaRules(of: $0, schema).findings }
+    return PipelineDiagnostics(findings ?? [], sources: sources)
   }
 }

@@ -506,9 +506,7 @@ extension PipelineLoader {
   mutating func checkRules(_ given: PipelineFileOptions) {
     guard let readSchema, let path = given.schema?.path else { return }
     do {
-      var rules = SchemaRules(try readSchema(path))
-      rules.add(given)
-      decoder.findings += rules.findings
+      decoder.findings += SchemaRules(of: given, try readSchema(path)).findings
     } catch {
       let reason = "\(error)".split(separator: "\n").first.map { String($0) }
       decoder.findings.report(
