@@ -164,10 +164,10 @@ extension SocketSession {
   /// Closes the connection: ends the operations, then the connection.
   package mutating func shutDown() -> [Action] {
     guard !isOver else { return [] }
-    let ends = running.sorted().map {
+    // None runs before the connection is open.
+    var actions = running.sorted().map {
       Action.send(Self.message(subprotocol == .legacy ? "stop" : "complete", id: $0))
     }
-    var actions = isOpen ? ends : []
     if isOpen, subprotocol == .legacy {
       actions.append(.send(Self.message("connection_terminate")))
     }
