@@ -113,14 +113,12 @@ extension Pipeline {
 
   private func requestLines(_ request: GraphQLRequest, server: String?) -> [String] {
     guard let endpoint else { return ["no endpoint"] }
+    let builder = HTTPRequestBuilder(endpoint: endpoint)
     let message: HTTPRequestMessage
-    do throws(ChainError) {
-      message = try HTTPRequestBuilder(endpoint: endpoint).message(for: request)
-    } catch {
+    do throws(ChainError) { message = try builder.message(for: request) } catch {
       return ["not sent: \(error.message)"]
     }
-    let members = HTTPRequestBuilder(endpoint: endpoint).members(of: request).keys
-      .joined(separator: ", ")
+    let members = builder.members(of: request).keys.joined(separator: ", ")
     let hiding = SecretHiding(secrets + message.secrets)
     var line = message.description
     if let server, message.head.authority == endpoint.authority {
@@ -248,13 +246,12 @@ private struct Drawing {
       add(
         Node(id: id, label: entry.drawnName, isWrap: entry.placement?.kind == .wrap),
         to: entry.placement?.stages.first?.rawValue ?? "code")
+      edges.append(Edge(from: last, to: id))
       if entry.traits.contains(.fetches) {
-        edges.append(Edge(from: last, to: id))
         edges.append(Edge(from: id, to: "server", label: "request"))
         last = "server"
         continue
       }
-      edges.append(Edge(from: last, to: id))
       if entry.traits.contains(.readsCache), store != nil {
         edges.append(Edge(from: "store", to: id, isDotted: true))
         edges.append(Edge(from: id, to: "caller", label: "hit", isDotted: true))
