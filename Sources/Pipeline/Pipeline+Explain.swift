@@ -31,7 +31,7 @@ extension Pipeline {
     let route = Route(entries) { $0.condition.holds(for: request) }
     let policy = route.policy(of: request)
     var rows: [(String, [String])] = [
-      ("pipeline", ["\(name ?? "without name")\(shownFile)"]),
+      ("pipeline", [shownName]),
       ("policy", ["\(policy): \(meaning(of: policy, for: request))"]),
       ("store", [[store.kind.rawValue, store.path].compactMap { $0 }.joined(separator: " ")]),
     ]
@@ -54,9 +54,9 @@ extension Pipeline {
     return (facts.lines + [title] + chain.lines).map { Printable.line($0) + "\n" }.joined()
   }
 
-  /// The default pipeline's name already has parentheses.
-  private var shownFile: String {
-    file.map { $0.hasPrefix("(") ? " \($0)" : " (\($0))" } ?? ""
+  /// The name, and the file. That of the default pipeline already has parentheses.
+  private var shownName: String {
+    (name ?? "without name") + (file.map { $0.hasPrefix("(") ? " \($0)" : " (\($0))" } ?? "")
   }
 
   /// What the policy makes of the request in this chain, which may lack the plugins that it needs.
@@ -513,7 +513,7 @@ extension Pipeline {
   ///
   /// Includes default values. Values are those of the file before expansion; secrets are masked.
   public func show() -> String {
-    var lines = ["pipeline \(name ?? "without name")" + (file.map { " (\($0))" } ?? "")]
+    var lines = ["pipeline \(shownName)"]
     if let shown {
       let options = PipelineFile.options.filter { !["version", "name", "tests"].contains($0.name) }
       lines += Self.rows(options, shown, indent: "  ")

@@ -100,6 +100,13 @@ struct PipelineReadTests {
         """)
   }
 
+  @Test("shows a name in place of a file in one pair of parentheses")
+  func showName() throws {
+    var pipeline = try load(yaml)
+    pipeline.file = "(default pipeline)"
+    #expect(pipeline.show().hasPrefix("pipeline demo (default pipeline)\n"))
+  }
+
   @Test("is not assembled while commands are not run, and is still checked")
   func commands() throws {
     let yaml = file(
