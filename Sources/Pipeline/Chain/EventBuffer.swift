@@ -42,7 +42,7 @@ final class EventBuffer: Sendable {
     do {
       return try await state.take { state -> GraphQLResponse?? in
         if state.isCancelled { throw CancellationError() }
-        if let gap = state.gap.take() { return GraphQLResponse(source: .server, gap: gap) }
+        if let gap = state.gap.take() { return GraphQLResponse(gap: gap) }
         if let response = state.events.popFirst() {
           state.bytes -= response.waitingBytes
           return response

@@ -428,7 +428,7 @@ extension Execution {
         gap.catchUp = .failed(error)
       }
     }
-    return GraphQLResponse(source: .server, gap: gap)
+    return GraphQLResponse(gap: gap)
   }
 
   /// The last result.

@@ -132,8 +132,8 @@ public struct GraphQLResponse: Sendable {
   public var isComplete: Bool { part?.hasNext != true }
 
   /// Creates the element that announces a gap.
-  init(source: Source, gap: SubscriptionGap) {
-    self.init(source: source)
+  init(gap: SubscriptionGap) {
+    self.init(source: .server)
     self.gap = gap
   }
 

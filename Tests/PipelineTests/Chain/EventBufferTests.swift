@@ -66,7 +66,7 @@ struct EventBufferTests {
           return nil
         }
         if gaps.contains(number) {
-          return GraphQLResponse(source: .server, gap: SubscriptionGap(since: Double(number)))
+          return GraphQLResponse(gap: SubscriptionGap(since: Double(number)))
         }
         return GraphQLResponse(source: .server, data: Event(number, size: size, living))
       })
