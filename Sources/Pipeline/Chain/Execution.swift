@@ -10,9 +10,6 @@ import Synchronization
 /// The reader drives it: nothing happens until a result is read, and only the beginning of a subscription has a task of its
 /// own.
 final class Execution: Sendable {
-  /// The most attempts of one request, however many retries interceptors throw.
-  static let maxAttempts = 25
-
   struct Progress: Sendable {
     var request: GraphQLRequest
     var attempt: Attempt?
@@ -171,7 +168,7 @@ final class Execution: Sendable {
         isLost = connection != nil
         progress.hasEvents = false
       }
-      guard progress.number < Self.maxAttempts else {
+      guard progress.number < PipelineRunner.maxAttempts else {
         throw ChainError(
           .chain, code: .tooManyAttempts,
           message:

@@ -43,7 +43,7 @@ public struct PipelineRunner: Sendable {
   }
 
   /// The most attempts of one request, however many retries interceptors throw.
-  public static var maxAttempts: Int { Execution.maxAttempts }
+  public static let maxAttempts = 25
 
   /// The cache policy of a request: its own, or that of the chain's cache read.
   package func policy(of request: GraphQLRequest) -> CachePolicy {
