@@ -189,8 +189,7 @@ extension PluginContract {
       var entries = others
       entries.insert(entry, at: index)
       do {
-        let pipeline = try load(
-          entries, folder: folder.path, variables: variables ?? self.variables)
+        let pipeline = try load(entries, variables: variables ?? self.variables)
         guard let plugin = pipeline.entries[index].plugin,
           let given = pipeline.entries[index].given
         else { continue }
@@ -205,15 +204,13 @@ extension PluginContract {
         + (best?.rendered(as: .human()) ?? ""))
   }
 
-  private func load(
-    _ entries: [String], folder: String, variables: [String: String]
-  ) throws -> Pipeline {
+  private func load(_ entries: [String], variables: [String: String]) throws -> Pipeline {
     let yaml =
       "version: 1\nendpoint: { url: \"http://localhost/graphql\" }\nstore: { kind: memory "
       + "}\nchain:\n"
       + entries.map { "  - \($0)\n" }.joined()
     let loaded = try PipelineFile.load(
-      Array(yaml.utf8), file: folder + "/contract.pipeline.yaml", registry: registry,
+      Array(yaml.utf8), file: folder.path + "/contract.pipeline.yaml", registry: registry,
       environment: PipelineFileEnvironment(
         variable: { variables[$0] }, readFile: PipelineFileEnvironment.process.readFile))
     guard loaded.warnings.all.isEmpty else { throw loaded.warnings }
