@@ -90,7 +90,7 @@ private struct CacheReadInterceptor: CacheInterceptor {
 
   func read(_ request: GraphQLRequest, context: ChainContext) async throws -> CacheReadOutcome {
     guard let store = context.services.store else { return .miss(missing: nil) }
-    let operation = try request.preparedOperation(context)
+    let operation = try request.preparedOperation(context, delivery: .notSent)
     let answer = try await store.read(operation, options: options(context))
     switch answer.result {
     case .hit(let data):

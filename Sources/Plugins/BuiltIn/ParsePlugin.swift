@@ -87,8 +87,9 @@ private struct ParseInterceptor: ResponseParsingInterceptor {
       options.hidesSecrets = { known.hiding(with: own).json($0) }
     }
     let results = ResultReader(
-      operation: try request.preparedOperation(context), request: request, head: response.head,
-      secrets: response.secrets, store: target?.store, options: options, context: context)
+      operation: try request.preparedOperation(context, delivery: .answered), request: request,
+      head: response.head, secrets: response.secrets, store: target?.store, options: options,
+      context: context)
     guard let framing else { return ResponseStream(try await results.read(response.body)) }
     if case .parts(let boundary) = framing {
       let parts = PartReader(

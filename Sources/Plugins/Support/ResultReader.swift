@@ -164,7 +164,11 @@ struct ResultReader: Sendable {
 extension GraphQLRequest {
   /// The prepared operation of this request; prepared from its document if the caller has not done
   /// so.
-  func preparedOperation(_ context: ChainContext) throws -> PreparedOperation {
+  ///
+  /// - Parameter delivery: How far the request has got at the time of the call.
+  func preparedOperation(
+    _ context: ChainContext, delivery: ChainError.Delivery
+  ) throws -> PreparedOperation {
     if let operation { return operation }
     do {
       return try PreparedOperation(
@@ -173,7 +177,7 @@ extension GraphQLRequest {
     } catch {
       throw ChainError(
         .request, code: .invalidRequest, message: "\(label) cannot be prepared: \(error)",
-        entry: context.entryID, cause: error)
+        entry: context.entryID, cause: error, delivery: delivery)
     }
   }
 }

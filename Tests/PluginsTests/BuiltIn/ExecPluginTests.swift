@@ -197,6 +197,17 @@ import Testing
     }
   }
 
+  @Test func `a document that cannot be parsed is found after the server has answered`()
+    async throws
+  {
+    try await with(Self.seeing("none", ""), "events: [failure]") { bench, network in
+      let outcome = await bench.outcome(of: GraphQLRequest(document: "mutation { a("))
+      #expect(outcome.code == .invalidRequest && outcome.failure?.delivery == .answered)
+      #expect(await network.count == 1)
+      #expect(bench.text(of: "seen").contains(#""delivery":"answered""#))
+    }
+  }
+
   @Test func `a program answers failures with a result or another error`() async throws {
     let result = Self.seeing(
       #"*'"event":"failure"'*"#, #"\"action\":\"answer\",\"data\":{\"user\":null}"#)
