@@ -35,12 +35,22 @@ struct OAuth2TokenSource: TokenSource {
   var label: String { "the token endpoint \(endpoint.shownURL)" }
 
   var details: [String] {
-    [
-      options.tokenURL, options.grant.rawValue, options.clientID, options.scope ?? "",
-      options.audience ?? "", store?.path ?? "", options.clientSecret?.reveal() ?? "",
+    identity + [
+      options.clientAuth.rawValue, store?.path ?? "", options.clientSecret?.reveal() ?? "",
       options.refreshToken?.reveal() ?? "",
     ]
   }
+
+  /// What distinguishes the tokens that the server issues, without the secrets of the client.
+  private var identity: [String] {
+    [
+      "\(endpoint.scheme)://\(endpoint.authority)\(endpoint.path)", options.grant.rawValue,
+      options.clientID, options.scope ?? "", options.audience ?? "",
+    ]
+  }
+
+  /// The hash of ``identity`` in stored tokens.
+  private var sourceID: String { DocumentHash.sha256("\(identity)") }
 
   var isOwned: Bool { store != nil }
 
@@ -52,10 +62,6 @@ struct OAuth2TokenSource: TokenSource {
     let secrets = [options.clientSecret, options.refreshToken].compactMap { $0 }
     // Several machines share the tokens of a queue.
     if let shared = services[SharedTokensKey.self], !secrets.isEmpty {
-      let identity = [
-        endpoint.shownURL, options.grant.rawValue, options.clientID, options.scope ?? "",
-        options.audience ?? "",
-      ]
       let slot = SharedTokenSlot(
         shared, identity: identity, secrets: secrets, local: store, services: services)
       return try await slot.whileLocked {
@@ -114,11 +120,12 @@ struct OAuth2TokenSource: TokenSource {
     }
   }
 
-  /// A stored token with its remaining lifetime.
+  /// A stored token with its remaining lifetime; `nil` if it is of another source. Older versions stored no source.
   ///
   /// The clock may have been set meanwhile, so the remainder is at most the whole lifetime.
   private func token(_ kept: StoredTokens, _ services: Services) -> AccessToken? {
-    guard let value = kept.accessToken, origin(kept) != nil || options.grant == .clientCredentials
+    guard let value = kept.accessToken, kept.source ?? sourceID == sourceID,
+      origin(kept) != nil || options.grant == .clientCredentials
     else { return nil }
     guard let issuedAt = kept.issuedAt, let lifetime = kept.lifetime else {
       return AccessToken(value)
@@ -193,6 +200,7 @@ extension OAuth2TokenSource {
     contents.lifetime = lifetime
     contents.refreshToken = options.grant == .refreshToken ? next : nil
     contents.origin = options.refreshToken.map { DocumentHash.sha256($0.reveal()) }
+    contents.source = sourceID
     return (token, contents)
   }
 

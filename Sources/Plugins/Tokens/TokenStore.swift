@@ -22,6 +22,8 @@ struct StoredTokens: Sendable, Hashable {
   var refreshToken: SecretString?
   /// The hash of the configured refresh token that this one descends from.
   var origin: String?
+  /// The hash of the source of the access token; `nil` in files of older versions.
+  var source: String?
 
   init() {}
 
@@ -35,6 +37,7 @@ struct StoredTokens: Sendable, Hashable {
     lifetime = object["lifetime"]?.doubleValue.map { min(max($0, 0), 1e9) }
     refreshToken = Self.refreshToken(object["refresh_token"])
     origin = object["origin"]?.stringValue
+    source = object["source"]?.stringValue
   }
 
   /// The refresh token in a member; `nil` for an empty text, which some servers send if they issue none.
@@ -52,6 +55,7 @@ struct StoredTokens: Sendable, Hashable {
     object["lifetime"] = lifetime.flatMap { JSONNumber($0) }.map { .number($0) }
     object["refresh_token"] = refreshToken.map { .string($0.reveal()) }
     object["origin"] = origin.map { .string($0) }
+    object["source"] = source.map { .string($0) }
     return .object(object)
   }
 }

@@ -50,7 +50,7 @@ actor TokenServer: HTTPTransport {
   func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits
   ) async throws -> HTTPResponseMessage {
-    if request.head.path == "/token" { return try await renew(request) }
+    if request.head.path?.hasPrefix("/token") == true { return try await renew(request) }
     requests.append(request)
     let token = Self.token(of: request)
     guard accepts(token, issued) else {

@@ -83,6 +83,78 @@ import Testing
     }
   }
 
+  @Test(arguments: ["", "grant: refresh-token, refresh_token: \"${env:REFRESH}\", "])
+  func `entries with one file have tokens of their own`(_ grant: String) async throws {
+    let server = TokenServer(.token(), accepts: { _, _ in true })
+    func options(_ client: String) -> String {
+      "oauth2: { token_url: \"\(TokenServer.url)\", client_id: \(client), \(grant)"
+        + "store: \"${env:DIR}/token.json\" }"
+    }
+    let other = "- token-refresh: { \(options("other")), header: X-Other }"
+    let chain = TokenRefreshPluginTests.chain(options("own"))
+      .replacing("- cache-read", with: "- cache-read\n\(other)")
+    let setup = Bench.Setup(variables: Self.secrets, transport: server)
+    try await Bench.with(chain, setup: setup) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(await server.forms.map { $0["client_id"] } == ["other", "own"])
+      #expect(await server.tokens == ["token-2"])
+    }
+  }
+
+  @Test func `entries that differ in client_auth only have tokens of their own`() async throws {
+    let server = TokenServer(.token(), accepts: { _, _ in true })
+    let options = "token_url: \"\(TokenServer.url)\", client_id: c, \(Self.secret)"
+    let other = "- token-refresh: { oauth2: { \(options), client_auth: post }, header: X-Other }"
+    let chain = TokenRefreshPluginTests.chain("oauth2: { \(options) }")
+      .replacing("- cache-read", with: "- cache-read\n\(other)")
+    let setup = Bench.Setup(variables: Self.secrets, transport: server)
+    try await Bench.with(chain, setup: setup) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(await server.forms.map { $0["client_id"] } == ["c", nil])
+      #expect(await server.tokens == ["token-2"])
+    }
+  }
+
+  /// The tokens of a queue, in memory.
+  private actor TokensInMemory: SharedTokens {
+    private(set) var contents: [String: [UInt8]] = [:]
+
+    func whileLocked<Value: Sendable>(
+      _ name: String, _ work: nonisolated(nonsending) @Sendable () async throws -> Value
+    ) async throws -> Value {
+      try await work()
+    }
+
+    func read(_ name: String) -> (bytes: [UInt8], age: Duration)? {
+      contents[name].map { (bytes: $0, age: Duration.zero) }
+    }
+
+    func write(_ bytes: [UInt8], of name: String) { contents[name] = bytes }
+  }
+
+  @Test func `entries whose URLs differ in the query only have tokens of their own in a queue`()
+    async throws
+  {
+    let server = TokenServer(.token(), accepts: { _, _ in true })
+    let shared = TokensInMemory()
+    func entry(_ query: String, _ header: String) -> String {
+      "- token-refresh: { oauth2: { token_url: \"\(TokenServer.url)?\(query)\", client_id: c, "
+        + "\(Self.secret) }, header: \(header) }"
+    }
+    let chain = [
+      "- max-retry", entry("tenant=a", "X-Other"), entry("tenant=b", "Authorization"), Bench.bare,
+    ].joined(separator: "\n")
+    let pipeline = try Bench.pipeline(
+      chain, url: "http://localhost/", variables: Self.secrets)
+    var services = Services(transport: server)
+    services[SharedTokensKey.self] = shared
+    let bench = Bench(
+      runner: PipelineRunner(pipeline, services: services), store: nil, log: LogRecorder())
+    #expect(await bench.run().error == nil)
+    #expect(await server.tokens == ["token-2"])
+    #expect(await shared.contents.count == 2)
+  }
+
   // MARK: Refresh tokens
 
   @Test func `a rotated refresh token is kept, for its owner only, before its token is used`()
