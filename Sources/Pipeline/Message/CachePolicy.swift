@@ -56,7 +56,10 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
 
   /// Whether queries read the cache before they use the network.
   var readsCacheFirst: Bool {
-    self == .cacheFirst || self == .cacheOnly || self == .cacheAndNetwork
+    switch self {
+    case .cacheFirst, .cacheOnly, .cacheAndNetwork: true
+    case .networkOnly, .noCache, .networkFirst: false
+    }
   }
 
   /// Whether results of the network are written to the cache.
