@@ -12,7 +12,7 @@ import GQLRunSupport
 /// https://spec.graphql.org/September2025/#sec-Coercing-Variable-Values
 struct VariableCoercion {
   let operation: OperationDefinition
-  var schema: Schema?
+  let schema: Schema?
   /// The paths of files, where the variables have null.
   private(set) var uploads: Set<String> = []
 
