@@ -490,6 +490,28 @@ struct TableReaderTests {
     #expect(failed.open.map(\.failures) == [1])
   }
 
+  @Test(
+    "a selected field is found by its response key, in all places that select it",
+    arguments: [
+      ("{ t: tags { text } }", "t"),
+      ("{ ...F } fragment F on Query { tags { text } }", "tags"),
+      ("query($x: Boolean!) { ...F @include(if: $x) } fragment F on Query { tags { text } }", nil),
+      ("query($x: Boolean!) { ...F } fragment F on Query { tags @include(if: $x) { text } }", nil),
+      ("query($x: Boolean!) { tags @include(if: $x) { text } tags { text } }", "tags"),
+    ] as [(String, String?)])
+  func lackingKeys(_ query: String, _ key: String?) throws {
+    let reader = TableReader(plan: try Self.plan(query))
+    let empty: JSONValue = [:]
+    guard let key else {
+      #expect(try reader.read(empty, errors: [], rowKey: nil).rows.isEmpty)
+      return
+    }
+    let error = #expect(throws: TaskProblem.self) {
+      try reader.read(empty, errors: [], rowKey: nil)
+    }
+    #expect(error?.message == "the response lacks `\(key)`, which the operation selects")
+  }
+
   @Test("errors in a pack fail the pages that they concern")
   func packErrors() throws {
     let plan = try Self.plan(Self.query)
