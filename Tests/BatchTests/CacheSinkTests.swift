@@ -6,7 +6,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("The cache as a sink")
+@Suite("The cache as a sink", .timeLimit(.minutes(10)))
 struct CacheSinkTests {
   private let path: Place
 

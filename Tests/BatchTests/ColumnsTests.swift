@@ -8,7 +8,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Columns of records")
+@Suite("Columns of records", .timeLimit(.minutes(10)))
 struct ColumnsTests {
   private let location: Place
 
@@ -272,7 +272,7 @@ struct ColumnsTests {
   }
 }
 
-@Suite("Columns of records in a queue", .needsPostgres)
+@Suite("Columns of records in a queue", .needsPostgres, .timeLimit(.minutes(10)))
 struct QueueColumnsTests {
   @Test("the queue has the values of the rows: workers write them to tables and files")
   func workers() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Rows of the journal, with and without an index of ids")
+@Suite("Rows of the journal, with and without an index of ids", .timeLimit(.minutes(10)))
 struct JournalRowsTests {
   private let location: Place
 

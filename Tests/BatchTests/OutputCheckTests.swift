@@ -6,7 +6,7 @@ import Testing
 @testable import GQLRunBatch
 
 /// A batch replaces its own earlier outputs, and nothing else.
-@Suite("Outputs and inputs")
+@Suite("Outputs and inputs", .timeLimit(.minutes(10)))
 struct OutputCheckTests {
   private let location: Place
 

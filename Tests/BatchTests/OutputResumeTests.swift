@@ -10,7 +10,7 @@ import Testing
 @testable import GQLRunBatch
 
 /// A resumed run continues only when every output has what the journal recorded.
-@Suite("Outputs of a resumed run")
+@Suite("Outputs of a resumed run", .timeLimit(.minutes(10)))
 struct OutputResumeTests {
   private let location: Place
 

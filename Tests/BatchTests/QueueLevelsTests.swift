@@ -6,7 +6,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Levels of a queue", .needsPostgres)
+@Suite("Levels of a queue", .needsPostgres, .timeLimit(.minutes(10)))
 struct QueueLevelsTests {
   /// Three levels: users from rows, their friends from captured values, and an operation without rows.
   static func manifest(_ bench: QueueBench, _ count: Int) throws -> Manifest {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Limits of a queue", .needsPostgres)
+@Suite("Limits of a queue", .needsPostgres, .timeLimit(.minutes(10)))
 struct QueueLimitsTests {
   private static let clock = ServiceClock(ContinuousClock())
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Tables of queues", .needsPostgres)
+@Suite("Tables of queues", .needsPostgres, .timeLimit(.minutes(10)))
 struct QueueSchemaTests {
   @Test("a user that owns only its schema can create a queue and use it")
   func plainUser() async throws {

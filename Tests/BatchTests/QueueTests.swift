@@ -10,7 +10,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Queues in PostgreSQL", .needsPostgres)
+@Suite("Queues in PostgreSQL", .needsPostgres, .timeLimit(.minutes(10)))
 struct QueueTests {
   @Test("several workers run each task once, and a merge joins their files")
   func workers() async throws {

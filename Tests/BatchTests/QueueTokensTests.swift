@@ -6,7 +6,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Tokens of a queue", .needsPostgres)
+@Suite("Tokens of a queue", .needsPostgres, .timeLimit(.minutes(10)))
 struct QueueTokensTests {
   private static func manifest(
     _ bench: QueueBench, _ count: Int, _ grant: String

@@ -9,7 +9,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Stopping and resuming")
+@Suite("Stopping and resuming", .timeLimit(.minutes(10)))
 struct ResumeTests {
   private let location: Place
 

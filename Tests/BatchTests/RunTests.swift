@@ -6,7 +6,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Runs")
+@Suite("Runs", .timeLimit(.minutes(10)))
 struct RunTests {
   private let location: Place
 

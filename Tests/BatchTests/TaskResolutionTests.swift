@@ -15,7 +15,7 @@ private func decide(
     decision, of: state, keys: keys, operation: operation, user: "ada@build7", time: 1_790_000_000)
 }
 
-@Suite("Decisions about failed and unknown tasks")
+@Suite("Decisions about failed and unknown tasks", .timeLimit(.minutes(10)))
 struct TaskResolutionTests {
   private let location: Place
 
@@ -242,7 +242,7 @@ struct TaskResolutionTests {
   }
 }
 
-@Suite("Decisions about tasks of a queue", .needsPostgres)
+@Suite("Decisions about tasks of a queue", .needsPostgres, .timeLimit(.minutes(10)))
 struct QueueResolutionTests {
   @Test("failed tasks of a queue are repeated, with the history of their attempts")
   func retry() async throws {

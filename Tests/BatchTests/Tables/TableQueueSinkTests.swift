@@ -7,7 +7,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Rows in the tables of operations in PostgreSQL", .needsPostgres)
+@Suite("Rows in the tables of operations in PostgreSQL", .needsPostgres, .timeLimit(.minutes(10)))
 struct TableQueueSinkTests {
   private let bench: QueueBench
 

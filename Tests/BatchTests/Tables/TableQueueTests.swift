@@ -4,7 +4,7 @@ import Testing
 
 @testable import GQLRunBatch
 
-@Suite("Tables of a queue", .needsPostgres)
+@Suite("Tables of a queue", .needsPostgres, .timeLimit(.minutes(10)))
 struct TableQueueTests {
   private static let shop = Shop(orders: [5, 0, 2, 7, 1, 3, 9, 4])
 
