@@ -16,6 +16,9 @@ public struct RecordingTransport: HTTPTransport {
     self.recorder = recorder
   }
 
+  /// The executors of the base transport.
+  public var executors: [any TaskExecutor] { base.executors }
+
   /// Sends a request with the base transport, and records it.
   public func send(
     _ request: HTTPRequestMessage, limits: HTTPLimits

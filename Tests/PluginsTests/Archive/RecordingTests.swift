@@ -96,6 +96,13 @@ import Testing
     }
   }
 
+  @Test func `a recorded transport has the executors of its base`() async {
+    let base = AsyncHTTPTransport()
+    let recording = RecordingTransport(base, recorder: ExchangeRecorder())
+    #expect(!base.executors.isEmpty && recording.executors.count == base.executors.count)
+    await base.shutdown()
+  }
+
   @Test func `an archive has every exchange with times and texts, and no secret`() async throws {
     let (archive, _) = try await archive(
       FakeNetwork(
