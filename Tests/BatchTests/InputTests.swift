@@ -95,14 +95,14 @@ struct InputTests {
     }
     for query in ["SELECT i FROM t; SELECT 1", "SELECT i FROM t WHERE i = ?"] {
       let error = #expect(throws: InputProblem.self) {
-        _ = try QuerySource.columns(path: path, query: query)
+        _ = try QuerySource(path: path, query: query)
       }
       #expect(error?.message.contains("write one statement with its values") == true)
     }
     #expect(mkfifo(location.file("pipe.db"), 0o600) == 0)
     for name in [".", "pipe.db"] {
       let error = #expect(throws: InputProblem.self) {
-        _ = try QuerySource.columns(path: location.file(name), query: "SELECT 1")
+        _ = try QuerySource(path: location.file(name), query: "SELECT 1")
       }
       #expect(error?.message == "it is not a regular file, and so not a SQLite database")
     }

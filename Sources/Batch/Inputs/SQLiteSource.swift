@@ -21,7 +21,7 @@ struct SQLiteInput: RowInput {
   func columns(hasNeeds: Bool) throws -> [String]? {
     // An earlier operation may create or change the database.
     guard !hasNeeds else { return nil }
-    return try QuerySource.columns(path: sqlite.path, query: query)
+    return try QuerySource(path: sqlite.path, query: query).names
   }
 
   func isReadable(hasNeeds: Bool) -> Bool {
@@ -38,19 +38,37 @@ final class QuerySource {
   private let queue: DatabaseQueue
   /// `nil` after the last row.
   private var rows: RowStatement?
-  private let names: [String]
+  /// The names of the columns.
+  let names: [String]
   private let path: String
   private var number = 0
 
   init(path: String, query: String) throws(InputProblem) {
     self.path = path
-    names = try Self.columns(path: path, query: query)
+    guard let status = FilePath.status(of: path) else {
+      throw InputProblem(file: path, message: "there is no such file")
+    }
+    // Opening a pipe would wait for its writer.
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw InputProblem(
+        file: path, message: "it is not a regular file, and so not a SQLite database")
+    }
     do {
       // Read-only, because the query is the user's: `query_only` lets `PRAGMA journal_mode` pass.
       queue = try DatabaseQueue(path: path, configuration: .reading)
-      rows = try queue.inDatabase { try RowStatement($0, sql: query) }
+      (names, rows) = try queue.inDatabase { db -> ([String], RowStatement?) in
+        let statement = try db.makeStatement(sql: query)
+        try statement.validateArguments([])
+        return (statement.columnNames, try RowStatement(db, sql: query))
+      }
     } catch {
       throw Self.problem(path, error)
+    }
+    var seen: Set<String> = []
+    for name in names where !seen.insert(name).inserted {
+      throw InputProblem(
+        file: path,
+        message: "the query returns two columns `\(name)`; rename one of them with `AS`")
     }
   }
 
@@ -74,36 +92,6 @@ final class QuerySource {
   deinit {
     // A statement must be finalized on its database's queue.
     queue.inDatabase { _ in rows = nil }
-  }
-
-  /// The column names of a query's result.
-  static func columns(path: String, query: String) throws(InputProblem) -> [String] {
-    guard let status = FilePath.status(of: path) else {
-      throw InputProblem(file: path, message: "there is no such file")
-    }
-    // Opening a pipe would wait for its writer.
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      throw InputProblem(
-        file: path, message: "it is not a regular file, and so not a SQLite database")
-    }
-    let names: [String]
-    do {
-      let queue = try DatabaseQueue(path: path, configuration: .reading)
-      names = try queue.inDatabase { db in
-        let statement = try db.makeStatement(sql: query)
-        try statement.validateArguments([])
-        return statement.columnNames
-      }
-    } catch {
-      throw problem(path, error)
-    }
-    var seen: Set<String> = []
-    for name in names where !seen.insert(name).inserted {
-      throw InputProblem(
-        file: path,
-        message: "the query returns two columns `\(name)`; rename one of them with `AS`")
-    }
-    return names
   }
 
   private static func json(_ value: SQLValue) -> JSONValue {
