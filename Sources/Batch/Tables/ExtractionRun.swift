@@ -74,7 +74,7 @@ package struct ExtractionRun: Sendable {
         reason: found.stop, detail: found.stopDetail, outage: found.outage, seconds: found.seconds)
       var summary = Summary(
         tables: found.tables ?? TablesSummary(), end: end, warnings: found.warnings)
-      if found.stop == nil { summary.failures = try await failures { try $0.queuedFailures() } }
+      if found.stop == nil { summary.failures = try await failures() }
       return summary
     }
     let found = try await BatchRun(manifest, options: options, services: services).run(control)
@@ -83,16 +83,19 @@ package struct ExtractionRun: Sendable {
     return Summary(
       tables: found.tables ?? TablesSummary(), end: end, warnings: found.warnings,
       journal: found.journal,
-      failures: found.stop == nil && found.hasFailures
-        ? try await failures { try RunInspection($0).failureReasons() } : nil)
+      failures: found.stop == nil && found.hasFailures ? try await failures() : nil)
   }
 
-  /// Reads why the tables are not complete. Reading a database blocks its thread, which must not be one of the few that
-  /// tasks share.
-  private func failures(
-    _ read: @escaping @Sendable (Manifest) throws -> FailureReasons?
-  ) async throws -> FailureReasons? {
-    try await DispatchQueue.global().run { [manifest] in try read(manifest) }
+  /// Reads why the tables are not complete; `nil` if all tasks of a queue have succeeded. Reading a database blocks its
+  /// thread, which must not be one of the few that tasks share.
+  private func failures() async throws -> FailureReasons? {
+    try await DispatchQueue.global().run { [manifest] () throws -> FailureReasons? in
+      guard manifest.queueURL != nil else { return try RunInspection(manifest).failureReasons() }
+      let queue = try BatchQueue(manifest)
+      let counts = try queue.status().taskCounts
+      guard counts[.failed] + counts[.unknown] + counts[.skipped] > 0 else { return nil }
+      return try queue.inspect { try $0.failureReasons() }
+    }
   }
 }
 
@@ -102,14 +105,6 @@ extension Manifest {
   /// - Parameter values: Those that its run starts from; see ``sinceValues()``.
   func extractionTask(since values: JSONObject = [:]) throws -> TaskItem {
     try TaskMaker(starting(from: values).operations[0], state: [:]).item(nil) { _ in [:] }
-  }
-
-  /// Why the task of the newest run in a queue has not succeeded; `nil` if it has.
-  fileprivate func queuedFailures() throws -> FailureReasons? {
-    let queue = try BatchQueue(self)
-    let counts = try queue.status().taskCounts
-    guard counts[.failed] + counts[.unknown] + counts[.skipped] > 0 else { return nil }
-    return try queue.inspect { try $0.failureReasons() }
   }
 
   /// The newest run of an extraction with a journal; `nil` if there is none.
