@@ -15,7 +15,7 @@ struct QueueLimitsTests {
     _ bench: QueueBench, _ rate: (perSecond: Double, burst: Int)? = nil
   ) -> QueueLimits {
     QueueLimits(
-      QueueClient(QueueDatabase(bench.url, clock: clock)), clock: clock,
+      QueueClient(QueueDatabase(url: bench.url, clock: clock)), clock: clock,
       credential: "http://server", rate: rate)
   }
 
@@ -58,7 +58,7 @@ struct QueueLimitsTests {
   ) -> (points: QueuePoints, budget: RequestBudget) {
     let budget = RequestBudget.shared(in: Services(), origin: "", credential: "")
     let points = QueuePoints(
-      QueueClient(QueueDatabase(bench.url, clock: Self.clock)), worker: worker.id,
+      QueueClient(QueueDatabase(url: bench.url, clock: Self.clock)), worker: worker.id,
       clock: Self.clock,
       credential: "http://server", reserve: reserve, budget: budget)
     return (points, budget)

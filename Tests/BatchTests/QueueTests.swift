@@ -349,7 +349,7 @@ struct QueueTests {
     let counts = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<2 {
         group.addTask {
-          try await QueueClient(QueueDatabase(url))
+          try await QueueClient(QueueDatabase(url: url))
             .run("reap") { try reaper.reap($0) }
         }
       }
@@ -577,7 +577,7 @@ struct QueueTests {
     try bench.begin(manifest)
     let clock = TestClock()
     let services = ServiceClock(clock)
-    let blocker = QueueClient(QueueDatabase(bench.url, clock: services))
+    let blocker = QueueClient(QueueDatabase(url: bench.url, clock: services))
     let transport = ScriptedTransport { number in
       if number == 5 {
         // Heartbeats wait for this row, and 21 seconds pass.
@@ -623,7 +623,7 @@ struct QueueTests {
   func lostDatabase() async throws {
     let clock = ServiceClock(TestClock.jumping())
     let database = QueueDatabase(
-      "postgres://127.0.0.1:1/none", clock: clock, patience: .seconds(60))
+      url: "postgres://127.0.0.1:1/none", clock: clock, patience: .seconds(60))
     let start = clock.now()
     for _ in 0..<2 {
       await #expect(throws: StoppedByStorage.self) {
@@ -632,7 +632,8 @@ struct QueueTests {
       #expect((.seconds(60)...Duration.seconds(65)).contains(clock.now() - start))
     }
     // Another worker begins to wait when it loses the database itself.
-    let other = QueueDatabase("postgres://127.0.0.1:1/none", clock: clock, patience: .seconds(60))
+    let other = QueueDatabase(
+      url: "postgres://127.0.0.1:1/none", clock: clock, patience: .seconds(60))
     await #expect(throws: StoppedByStorage.self) {
       try await QueueClient(other.waiting(atMost: .zero)).run("claim tasks") { _ in }
     }
@@ -647,7 +648,7 @@ struct QueueTests {
     arguments: ["40001", "40P01", "55P03", "57014"])
   func conflict(state: String) async throws {
     let database = QueueDatabase(
-      try PostgresServer.shared.get().url, clock: ServiceClock(TestClock.jumping()),
+      url: try PostgresServer.shared.get().url, clock: ServiceClock(TestClock.jumping()),
       patience: .seconds(60))
     let calls = Locked(0)
     let count = try await QueueClient(database).run("claim tasks") { connection in
@@ -669,7 +670,7 @@ struct QueueTests {
     let url = try PostgresServer.shared.get().url.replacing(part, with: other)
     let start = clock.now()
     let error = await #expect(throws: JournalError.self) {
-      try await QueueClient(QueueDatabase(url, clock: clock, patience: .seconds(60)))
+      try await QueueClient(QueueDatabase(url: url, clock: clock, patience: .seconds(60)))
         .run("claim tasks") { _ in }
     }
     #expect(error?.description.hasSuffix("does not exist (\(state))") == true, "\(error as Any)")

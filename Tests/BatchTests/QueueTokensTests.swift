@@ -63,7 +63,7 @@ struct QueueTokensTests {
   @Test("a renewal that was cut off from the database stores its tokens on a new connection")
   func lostConnection() async throws {
     let (bench, _) = try QueueBench.begun(1)
-    let tokens = QueueTokens(QueueDatabase(bench.url, patience: .seconds(60)))
+    let tokens = QueueTokens(QueueDatabase(url: bench.url, patience: .seconds(60)))
     try await tokens.whileLocked("a") { [url = bench.url] in
       let before = try await tokens.read("a")?.bytes
       #expect(before == nil)
@@ -73,7 +73,7 @@ struct QueueTokensTests {
           + "WHERE c.oid = 'gq_token'::regclass AND l.pid <> pg_backend_pid()")
       try await tokens.write([1, 2, 3], of: "a")
     }
-    let other = QueueTokens(QueueDatabase(bench.url))
+    let other = QueueTokens(QueueDatabase(url: bench.url))
     let found = try await other.whileLocked("a") { try await other.read("a")?.bytes }
     #expect(found == [1, 2, 3])
   }

@@ -15,7 +15,7 @@ public struct BatchQueue {
   /// - Throws: ``JournalError`` if the journal of the manifest is a folder.
   public init(_ manifest: Manifest) throws {
     self.manifest = manifest
-    connection = QueueConnection(QueueDatabase(try manifest.requiredQueueURL()))
+    connection = QueueConnection(QueueDatabase(url: try manifest.requiredQueueURL()))
   }
 
   func use<Value>(_ action: String, _ body: (PostgresConnection) throws -> Value) throws -> Value {

@@ -24,7 +24,8 @@ public struct BatchWorker: Sendable {
     self.manifest = manifest
     self.services = services
     database = QueueDatabase(
-      try manifest.requiredQueueURL(), clock: services.clock, patience: manifest.settings.patience)
+      url: try manifest.requiredQueueURL(), clock: services.clock,
+      patience: manifest.settings.patience)
   }
 
   /// What a worker did.

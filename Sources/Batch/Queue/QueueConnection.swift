@@ -5,20 +5,11 @@ import GQLRunSupport
 /// The database of a queue, and how long a worker tries to reach it.
 struct QueueDatabase: Sendable {
   let url: String
-  let clock: ServiceClock
+  var clock = ServiceClock(ContinuousClock())
   /// How long a lost connection is made again.
-  private(set) var patience: Duration
+  private(set) var patience = Duration.zero
   /// When the database was lost, for all copies; `nil` while it answers.
   private let outage = Monitor<Duration?>(nil)
-
-  init(
-    _ url: String, clock: ServiceClock = ServiceClock(ContinuousClock()),
-    patience: Duration = .zero
-  ) {
-    self.url = url
-    self.clock = clock
-    self.patience = patience
-  }
 
   /// The same database, for calls that wait at most so long.
   func waiting(atMost limit: Duration) -> Self {

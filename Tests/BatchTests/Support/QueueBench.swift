@@ -104,7 +104,7 @@ struct QueueBench {
     let leases = LeaseTable()
     for claim in claims { leases.add(claim.id, claim.lease) }
     let stage = QueueStage(
-      manifest, database: QueueDatabase(url), worker: worker, plan: try SinkPlan(manifest),
+      manifest, database: QueueDatabase(url: url), worker: worker, plan: try SinkPlan(manifest),
       leases: leases)
     try await stage.open()
     return (stage, leases)
@@ -114,7 +114,7 @@ struct QueueBench {
   func store(_ manifest: Manifest, _ worker: QueueWorker) throws -> QueueStore {
     let services = Services(clock: ServiceClock(TestClock.jumping()))
     let database = QueueDatabase(
-      url, clock: services.clock, patience: manifest.settings.patience)
+      url: url, clock: services.clock, patience: manifest.settings.patience)
     return try QueueStore(
       manifest, database: database, worker: worker,
       limits: QueueLimits(
