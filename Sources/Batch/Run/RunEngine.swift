@@ -13,14 +13,12 @@ import GQLRunSupport
 /// The store is a journal with the sinks of one machine (``BatchRun``), or a queue that workers share
 /// (``BatchWorker``).
 struct RunEngine: Sendable {
-  private let store: any TaskStore
-  private let governor: Governor
-  private let stop: RunStop
   private let recorder: Recorder
-  private let feed: TaskFeed
   private let runner: TaskRunner
-  private let settings: RunSettings
   private let services: Services
+
+  private var store: any TaskStore { runner.feed.store }
+  private var stop: RunStop { runner.stop }
 
   /// Connects the parts of a run.
   ///
@@ -35,16 +33,13 @@ struct RunEngine: Sendable {
     _ manifest: Manifest, store: any TaskStore, governor: Governor,
     options: RunOptions = RunOptions(), services: Services, stop: RunStop
   ) {
-    self.store = store
-    self.governor = governor
-    self.stop = stop
     self.services = services
-    settings = manifest.settings
     recorder = Recorder(store, stop: stop)
-    feed = TaskFeed(store, recorder: recorder, settings: settings)
+    let settings = manifest.settings
     runner = TaskRunner(
       manifest: manifest, runner: PipelineRunner(manifest.pipeline, services: services),
-      governor: governor, feed: feed, stop: stop, plan: store.plan, numbers: store.numbers,
+      governor: governor, feed: TaskFeed(store, recorder: recorder, settings: settings),
+      stop: stop, plan: store.plan, numbers: store.numbers,
       options: options, tables: TableLimits(concurrency: settings.concurrency),
       replacedBySnapshot: OutputCheck(manifest, store.plan).replacedBySnapshots())
     stop.onStop { governor.wakeAll() }
@@ -59,7 +54,7 @@ struct RunEngine: Sendable {
   func run(
     _ control: RunControl, beside helpers: [@Sendable () async throws -> Void]
   ) async throws -> RunEnd {
-    await control.begin(stop, progress: store.progress, governor: governor)
+    await control.begin(stop, progress: store.progress, governor: runner.governor)
     let clock = ContinuousClock()
     let start = clock.now
     do {
@@ -88,7 +83,7 @@ struct RunEngine: Sendable {
   private func work(beside helpers: [@Sendable () async throws -> Void]) async throws {
     var helpers = helpers
     helpers.append { try await stop.waitForFailure() }
-    if let deadline = settings.deadline {
+    if let deadline = runner.manifest.settings.deadline {
       helpers.append {
         guard (try? await services.clock.sleep(for: deadline)) != nil else { return }
         stop.stop(.deadline)
@@ -103,12 +98,12 @@ struct RunEngine: Sendable {
         }
       }
       let executors = services.transport?.executors ?? []
-      var workers = settings.concurrency
+      var workers = runner.manifest.settings.concurrency
       for number in 0..<workers {
         group.addTask(
           executorPreference: executors.isEmpty ? nil : executors[number % executors.count]
         ) {
-          while let item = try await feed.next() { try await runner.run(item) }
+          while let item = try await runner.feed.next() { try await runner.run(item) }
           return true
         }
       }
