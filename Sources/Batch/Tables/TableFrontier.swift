@@ -20,8 +20,6 @@ struct TableFrontier: Sendable {
   }
 
   private let plan: TablePlan
-  /// What a text is written for. Its continuations name connections by their index.
-  private let mark: String
   private let concurrency: Int
   /// The number of waiting continuations from which deeper connections come first.
   private let bound: Int
@@ -51,7 +49,6 @@ struct TableFrontier: Sendable {
   /// Begins with a response to the operation itself.
   init(_ plan: TablePlan, pack: Int, concurrency: Int) {
     self.plan = plan
-    mark = Self.mark(of: plan)
     self.concurrency = max(concurrency, 1)
     bound = pack * self.concurrency
     depths = plan.depths
@@ -121,7 +118,8 @@ struct TableFrontier: Sendable {
         + "again")
   }
 
-  private static func mark(of plan: TablePlan) -> String {
+  /// What a text is written for. Its continuations name connections by their index.
+  private var mark: String {
     plan.connections.map { connection in
       let arguments = connection.values.map(\.argument).joined(separator: " ")
       return connection.path + (arguments.isEmpty ? "" : "(\(arguments))")
