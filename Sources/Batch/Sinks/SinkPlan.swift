@@ -47,11 +47,15 @@ struct SinkPlan: Sendable {
   /// - Parameter suffix: Inserted before the extension, for the files of a shard.
   init(_ manifest: Manifest, suffix: String = "") throws(TaskProblem) {
     for operation in manifest.operations {
+      // An operation has either tables, or sinks that take its results.
+      var uses = try uses(of: manifest.sinks, operation, suffix: suffix)
       if let tables = operation.tables {
-        formats.append(try uses(of: tables, operation, suffix: suffix))
-      } else {
-        formats.append(try uses(of: manifest.sinks, operation, suffix: suffix))
+        for index in tables.plan.tables.indices {
+          let (entry, format) = tables.entry(of: index, operation, suffix: suffix)
+          uses.append(Use(format: format, entry: try add(entry, of: operation)))
+        }
       }
+      formats.append(uses)
     }
   }
 
@@ -73,18 +77,6 @@ struct SinkPlan: Sendable {
       let before = entries[location].takes[operation.id].map { $0 + ", " } ?? ""
       entries[location].takes[operation.id] = before + output.records.shown(operation)
       uses.append(Use(format: output.records, entry: location))
-    }
-    return uses
-  }
-
-  /// Adds the tables of an operation.
-  private mutating func uses(
-    of output: TablesOutput, _ operation: BatchOperation, suffix: String
-  ) throws(TaskProblem) -> [Use] {
-    var uses: [Use] = []
-    for index in output.plan.tables.indices {
-      let (entry, format) = output.entry(of: index, operation, suffix: suffix)
-      uses.append(Use(format: format, entry: try add(entry, of: operation)))
     }
     return uses
   }
