@@ -162,14 +162,6 @@ final class RunProgress: Sendable {
     }
   }
 
-  /// Counts the bytes and records of a page.
-  func note(bytes: Int, records: Int) {
-    change {
-      $0.bytes += bytes
-      $0.records += records
-    }
-  }
-
   /// Counts a task that has ended. Stops the run after too many failures.
   func end(_ end: TaskState) {
     let counters = state.withLock { counters in

@@ -5,9 +5,9 @@
 final class TaskFeed: Sendable {
   let progress: RunProgress
   let store: any TaskStore
-  private let recorder: Recorder
+  fileprivate let recorder: Recorder
   /// The order of the results; `nil` if they are submitted as they arrive.
-  private let order: OutputOrder?
+  fileprivate let order: OutputOrder?
 
   init(_ store: any TaskStore, recorder: Recorder, settings: RunSettings) {
     self.store = store
@@ -42,29 +42,23 @@ final class TaskFeed: Sendable {
 
   /// The results of a claimed task.
   func results(of item: TaskItem) -> TaskResults {
-    TaskResults(of: item, store: store, recorder: recorder, order: order)
+    TaskResults(of: item, in: self)
   }
 }
 
 /// The results of one task, and its end: one of ``end(_:)`` and ``withdraw()``.
 struct TaskResults: Sendable {
   private let item: TaskItem
-  private let store: any TaskStore
-  private let recorder: Recorder
-  private let order: OutputOrder?
+  private let feed: TaskFeed
   /// The results that wait for the task's turn.
   private var kept: [Outcome] = []
   /// The sums of the task that the run has counted, or that an earlier run has recorded.
   private var bytes = 0
   private var records = 0
 
-  fileprivate init(
-    of item: TaskItem, store: any TaskStore, recorder: Recorder, order: OutputOrder?
-  ) {
+  fileprivate init(of item: TaskItem, in feed: TaskFeed) {
     self.item = item
-    self.store = store
-    self.recorder = recorder
-    self.order = order
+    self.feed = feed
     if let record = item.record, record.page > 0 {
       bytes = record.bytes
       records = record.records
@@ -73,22 +67,22 @@ struct TaskResults: Sendable {
 
   /// Suspends until the results of the task would be submitted at once. Returns `false` if they would be discarded.
   func turn() async throws -> Bool {
-    try await order?.turn(of: item.position) ?? true
+    try await feed.order?.turn(of: item.position) ?? true
   }
 
   /// Whether the task is still this run's.
-  var isHeld: Bool { store.holds(item) }
+  var isHeld: Bool { feed.store.holds(item) }
 
   /// Makes a state of the task durable before it continues. Returns `false` if the task is not this run's any more.
   func begin(_ outcome: Outcome) async throws -> Bool {
-    try await recorder.durably(outcome)
-    return store.holds(item)
+    try await feed.recorder.durably(outcome)
+    return feed.store.holds(item)
   }
 
   /// Submits the result of one page. Returns `false` if it is discarded, because an earlier task was
   /// withdrawn.
   mutating func submit(_ outcome: Outcome) async throws -> Bool {
-    if let order {
+    if let order = feed.order {
       if order.keeps(outcome.size, at: item.position) {
         kept.append(outcome)
         return true
@@ -102,9 +96,9 @@ struct TaskResults: Sendable {
 
   /// Submits the last result, with which the task ends. Returns `false` if it is discarded.
   mutating func end(_ outcome: Outcome) async throws -> Bool {
-    guard let order else {
+    guard let order = feed.order else {
       try await count(outcome)
-      store.progress.end(outcome.update.state)
+      feed.progress.end(outcome.update.state)
       return true
     }
     return try await end(outcome, in: order)
@@ -127,8 +121,8 @@ struct TaskResults: Sendable {
 
   /// Ends a task that the run does not complete; its results that wait are discarded.
   func withdraw() {
-    store.giveBack(item)
-    order?.withdraw(item.position)
+    feed.store.giveBack(item)
+    feed.order?.withdraw(item.position)
   }
 
   /// Submits the waiting results.
@@ -141,14 +135,17 @@ struct TaskResults: Sendable {
   private mutating func submitEnded() async throws {
     let end = kept.last?.update.state
     try await submitKept()
-    if let end { store.progress.end(end) }
+    if let end { feed.progress.end(end) }
   }
 
   /// Submits a result, and counts what it adds to those of its task.
   private mutating func count(_ outcome: Outcome) async throws {
-    try await recorder.submit(outcome)
+    try await feed.recorder.submit(outcome)
     let update = outcome.update
-    store.progress.note(bytes: update.bytes - bytes, records: update.records - records)
+    feed.progress.change {
+      $0.bytes += update.bytes - bytes
+      $0.records += update.records - records
+    }
     bytes = update.bytes
     records = update.records
   }
