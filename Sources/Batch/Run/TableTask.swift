@@ -468,8 +468,7 @@ final class TableRequester: Sendable {
   /// Whether the pack can be requested in smaller parts.
   private func mayShrink(_ pack: ContinuationPack) -> Bool {
     if pack.continuations.count > 1 { return true }
-    guard let index = pack.continuations.first?.connection else { return false }
-    let connection = tables.plan.connections[index]
+    let connection = tables.plan.connections[pack.connection]
     guard connection.sizeArgument != nil else { return false }
     return (pack.pageSize ?? connection.pageSize).map { $0 > 1 } ?? true
   }
@@ -541,10 +540,8 @@ final class TableRequester: Sendable {
   private func cost(
     of pack: ContinuationPack, _ template: OperationTemplate, _ variables: JSONObject
   ) -> ExpectedCost? {
-    guard runner.governor.countsCosts, let index = pack.continuations.first?.connection else {
-      return nil
-    }
-    let group = "\(operation.id) \(tables.plan.connections[index].path)"
+    guard runner.governor.countsCosts else { return nil }
+    let group = "\(operation.id) \(tables.plan.connections[pack.connection].path)"
     let size = pack.pageSize.map { "\($0)" } ?? ""
     return ExpectedCost(
       label: "\(group) \(pack.continuations.count) \(size)", group: group,

@@ -6,12 +6,15 @@ import GQLRunSupport
 
 /// Connections whose next pages are one request.
 struct ContinuationPack: Sendable {
-  /// All of one connection of the plan.
+  /// All of one connection of the plan; at least one.
   var continuations: [Continuation]
   /// The size of a page; `nil` for that of the document.
   var pageSize: Int?
   /// The number in the frontier.
   var number = 0
+
+  /// The index of the connection in the plan.
+  var connection: Int { continuations[0].connection }
 }
 
 /// Creates the documents that request packs, and remembers them.
@@ -63,11 +66,10 @@ final class ContinuationDocuments: Sendable {
   func request(
     _ pack: ContinuationPack, variables given: JSONObject
   ) throws(TaskProblem) -> (template: OperationTemplate, variables: JSONObject) {
-    guard let first = pack.continuations.first else { throw TaskProblem("a pack has no pages") }
-    let connection = connections[first.connection]
+    let connection = connections[pack.connection]
     let types = pack.continuations.map { connection.type(of: $0) }
     let hasSize = pack.pageSize != nil && connection.sizeArgument != nil
-    let key = Key(connection: first.connection, types: types, hasSize: hasSize)
+    let key = Key(connection: pack.connection, types: types, hasSize: hasSize)
     let template: OperationTemplate
     do throws(CacheError) {
       template = try self.template(key).get()

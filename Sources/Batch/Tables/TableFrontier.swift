@@ -212,9 +212,7 @@ struct TableFrontier: Sendable {
     var outer: Int? = connection
     while let index = outer {
       if index != connection, !waiting[index].isEmpty { return true }
-      if inFlight.values.contains(where: { $0.continuations[0].connection == index }) {
-        return true
-      }
+      if inFlight.values.contains(where: { $0.connection == index }) { return true }
       outer = plan.connections[index].parent
     }
     return false
@@ -285,27 +283,24 @@ struct TableFrontier: Sendable {
         add(continuation)
       }
     }
-    if isGood, let first = pack.continuations.first {
-      limits[first.connection].grow(after: pack)
-    }
+    if isGood { limits[pack.connection].grow(after: pack) }
   }
 
   /// Returns a pack that has no response; a pack that costs too much is split, and its pages become smaller.
   mutating func giveBack(_ pack: ContinuationPack, isTooCostly: Bool) {
-    guard inFlight.removeValue(forKey: pack.number) != nil, let first = pack.continuations.first
-    else { return }
-    if isTooCostly, !limits[first.connection].shrink(after: pack) {
-      limits[first.connection].restore()
+    guard inFlight.removeValue(forKey: pack.number) != nil else { return }
+    if isTooCostly, !limits[pack.connection].shrink(after: pack) {
+      limits[pack.connection].restore()
       for var continuation in pack.continuations {
         close(continuation)
         continuation.problem = "the server refuses its next page as too costly, however small"
         add(continuation)
       }
-    } else if first.failures > 0 {
+    } else if pack.continuations[0].failures > 0 {
       retries += pack.continuations
     } else {
       // Before those that arrived after it.
-      waiting[first.connection].insert(contentsOf: pack.continuations, at: 0)
+      waiting[pack.connection].insert(contentsOf: pack.continuations, at: 0)
     }
   }
 
