@@ -439,7 +439,7 @@ extension ManifestLoader {
       return constants.count == elements.count ? .constant(.array(constants)) : .list(elements)
     case .mapping(let members):
       if isUpload(members.map(\.key), type: type, types: types) {
-        return upload(node, known: known, name: name).map(ValueTemplate.upload)
+        return upload(members, known: known, name: name).map(ValueTemplate.upload)
       }
       let fields = members.compactMap { member in
         value(
@@ -481,9 +481,8 @@ extension ManifestLoader {
   }
 
   private mutating func upload(
-    _ node: YAMLNode, known: KnownNames, name: String
+    _ members: [YAMLNode.Member], known: KnownNames, name: String
   ) -> UploadTemplate? {
-    guard case .mapping(let members) = node.content else { return nil }
     var texts: [String: TextTemplate] = [:]
     for member in members {
       guard UploadTemplate.members.contains(member.key) else {
