@@ -111,15 +111,12 @@ struct TaskRunner: Sendable {
   private func page(
     _ item: TaskItem, operation: BatchOperation, pager: inout Pager, update: inout TaskUpdate
   ) async throws -> (Outcome?, isLast: Bool) {
-    if let most = operation.pagination?.maxPages, update.page >= most {
-      // All of them are written. With a higher limit, `--only failed` continues at the cursor.
-      update.fail(
-        "there are more than \(most) pages; raise `max_pages` of `paginate`",
-        at: feed.progress.now())
-      return (outcome(item, given: update), true)
-    }
     let request: GraphQLRequest
     do throws(TaskProblem) {
+      if let most = operation.pagination?.maxPages, update.page >= most {
+        // All of them are written. With a higher limit, `--only failed` continues at the cursor.
+        throw TaskProblem("there are more than \(most) pages; raise `max_pages` of `paginate`")
+      }
       request = try self.request(item, variables: pager.variables)
     } catch {
       update.fail(error.message, at: feed.progress.now())
