@@ -125,7 +125,8 @@ final class SelectedField {
   }
 
   let key: String
-  fileprivate(set) var uses: [Use]
+  /// At least one.
+  let uses: [Use]
   /// The value if it has a selection set, or the elements of the list; its parts are those of ``uses``.
   fileprivate(set) var object: SelectedObject?
 
@@ -135,12 +136,10 @@ final class SelectedField {
   }
 
   /// The name of the field in its first use.
-  var name: String { uses.first?.field.name.value ?? key }
-  var location: SourceLocation {
-    uses.first?.field.location ?? SourceLocation(line: 1, column: 1, offset: 0)
-  }
+  var name: String { uses[0].field.name.value }
+  var location: SourceLocation { uses[0].field.location }
   /// The schema coordinate of the first use.
-  var coordinate: String? { uses.first?.parent.map { "\($0).\(name)" } }
+  var coordinate: String? { uses[0].parent.map { "\($0).\(name)" } }
 
   /// The field of a use with its selection set.
   func selected(_ use: Int, only keys: Set<String>? = nil) -> Field {

@@ -112,10 +112,8 @@ extension TablePlanner {
     }
     let location = field.location
     let (cursor, size) = isBackward ? ("before", "last") : ("after", "first")
-    let definition = field.uses.first.flatMap { use in
-      use.parent.flatMap { schema?.field(use.field.name.value, on: $0) }
-    }
-    let given = field.uses.first?.field.arguments.first { $0.name.value == size }
+    let definition = field.uses[0].parent.flatMap { schema?.field(field.name, on: $0) }
+    let given = field.uses[0].field.arguments.first { $0.name.value == size }
     var paging = Paging(
       cursor: (cursor, .named(Name("String", at: location))),
       size: (size, .named(Name("Int", at: location))), pageSize: given.flatMap { number($0.value) },
@@ -175,8 +173,8 @@ extension TablePlanner {
   }
 
   private mutating func check(_ field: SelectedField, _ place: Place, because reason: String) {
-    guard let use = field.uses.first, let parent = use.parent,
-      let arguments = schema?.field(use.field.name.value, on: parent)?.arguments
+    guard let parent = field.uses[0].parent,
+      let arguments = schema?.field(field.name, on: parent)?.arguments
     else { return }
     let path = (place.path + [field.key]).joined(separator: ".")
     // An argument `after` may also be a date.

@@ -12,14 +12,14 @@ extension TablePlanner {
 
   /// A selection of a connection, from an object that has it below itself.
   private struct Way {
-    /// The fields to the connection, which is the last.
+    /// The fields to the connection, which is the last; at least that.
     var uses: [(field: SelectedField, index: Int)]
     /// The part of the object that they begin in.
     var part: Int
 
     var steps: [SelectedField.Use] { uses.map { $0.field.uses[$0.index] } }
     /// The types around the first field.
-    var conditions: [String] { (steps.first?.conditions ?? []).compactMap { $0.type?.value } }
+    var conditions: [String] { steps[0].conditions.compactMap { $0.type?.value } }
   }
 
   /// The ways to a connection from the object with an index in its chain.
@@ -150,9 +150,9 @@ extension TablePlanner {
       guard types.allSatisfy({ schema.isSubtype($0, of: interface) }),
         schema.field("id", on: interface) != nil
       else { continue }
-      let first = candidate.ways.first
-      let declared = first.flatMap { candidate.link.object.parts[$0.part].type }
-      let type = first?.conditions.last ?? declared ?? interface
+      let way = candidate.ways[0]
+      let type =
+        way.conditions.last ?? candidate.link.object.parts[way.part].type ?? interface
       let element: TypeReference = .nonNull(.named(argument.type.namedType))
       return Finding(
         holder: .field(name: name, type: type, isList: depth > 0),
@@ -219,9 +219,7 @@ extension TablePlanner {
   private func findWithoutSchema(_ link: Link, _ ways: [Way]) -> Finding? {
     let conditions = Set(ways.map(\.conditions.last))
     let type = conditions.count == 1 ? conditions.first ?? nil : nil
-    let location = ways.first?.steps.first?.field.location
-    guard let location else { return nil }
-    let idType: TypeReference = .nonNull(.named(Name("ID", at: location)))
+    let idType: TypeReference = .nonNull(.named(Name("ID", at: ways[0].steps[0].field.location)))
     if let type {
       let fields = keys.fields(of: type)
       let redirects = rules.redirects[template.queryTypeName] ?? [:]
