@@ -33,14 +33,14 @@ struct CaughtField {
     var levels: [Level] = []
     var type: TypeReference? = definition.type
     while let current = type {
-      let (isNonNull, inner) = current.level
+      let isNonNull = current.isNonNull
       let number = levels.count
       let own = directive.flatMap { $0.levels.contains(number) ? $0.target : nil }
       levels.append(
         Level(
           isNonNull: isNonNull, isPresent: isNonNull || semantic.contains(number),
           target: own ?? (isNonNull ? nil : standard)))
-      type = inner
+      type = current.element
     }
     guard levels.contains(where: { $0.target != nil }) else { return nil }
     self.levels = levels
@@ -87,16 +87,5 @@ struct CaughtField {
       inner = call.isEmpty ? value : call + (value.isEmpty ? "()" : " { \(value) }")
     }
     return inner
-  }
-}
-
-extension TypeReference {
-  /// Whether the type is non-null, and the type of its elements; `nil` unless it is a list.
-  fileprivate var level: (isNonNull: Bool, elements: TypeReference?) {
-    switch self {
-    case .named: (false, nil)
-    case .list(let inner, _): (false, inner)
-    case .nonNull(let inner): (true, inner.level.elements)
-    }
   }
 }

@@ -145,17 +145,6 @@ struct TypedText: Sendable {
   }
 }
 
-extension TypeReference {
-  /// The element type of this list type.
-  var element: TypeReference? {
-    switch self {
-    case .named: nil
-    case .list(let element, _): element
-    case .nonNull(let inner): inner.element
-    }
-  }
-}
-
 /// A reference in a template: `row.login`, `state.since`, `op`.
 struct Reference: Sendable, Hashable, CustomStringConvertible {
   var root: String

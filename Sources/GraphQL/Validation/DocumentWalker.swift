@@ -329,6 +329,11 @@ extension TypeReference {
     if case .nonNull(let inner) = self { inner } else { self }
   }
 
+  /// The type of the elements of a list, or of a list that must not be null; `nil` for another type.
+  package var element: TypeReference? {
+    if case .list(let element, _) = nullable { element } else { nil }
+  }
+
   /// Whether it is a list, or a list that must not be null.
   package var isList: Bool {
     if case .list = nullable { true } else { false }
