@@ -36,14 +36,16 @@ extension ManifestLoader {
           hint: operation.source.map { "write `\($0.rowName).name`" } ?? "add `foreach`")
         continue
       }
-      guard let source = taskColumn(entry, known: known, operation) else { continue }
+      guard let reference = taskColumn(entry, known: known, operation) else { continue }
+      let source = RecordColumns.Source.task(reference)
       let column = RecordColumns.Column(name: entry.name?.value ?? source.name, source: source)
       check(column, entry, among: columns, of: operation)
       columns.append(column)
       for (index, table) in plan.tables.enumerated() where table.parent == nil {
         let names = TableDefinition.ownColumns + table.columns.map(\.name)
         guard names.contains(where: { $0.asciiLowercased == column.name.asciiLowercased }) else {
-          let isText = column.source.isKey || operation.source?.input.hasTextCells == true
+          // The key of the task is text, too.
+          let isText = reference.path.isEmpty || operation.source?.input.hasTextCells == true
           plan.tables[index].columns.append(
             TableColumn(name: column.name, kind: isText ? .text : .any))
           continue
@@ -82,7 +84,7 @@ extension ManifestLoader {
           + (isRow ? ", or name the row with `as` of `foreach`" : ""))
       return nil
     }
-    return taskColumn(entry, known: known, operation)
+    return taskColumn(entry, known: known, operation).map { .task($0) }
   }
 
   /// Whether a column is a value of the task: of its row, or its key.
@@ -93,7 +95,7 @@ extension ManifestLoader {
 
   private mutating func taskColumn(
     _ entry: ColumnSettings, known: KnownNames, _ operation: BatchOperation
-  ) -> RecordColumns.Source? {
+  ) -> Reference? {
     let text = entry.path.value
     guard let reference = (try? TextTemplate("{{\(text)}}"))?.whole,
       !reference.path.isEmpty || reference.root != operation.source?.rowName
@@ -111,7 +113,7 @@ extension ManifestLoader {
         location: entry.path.location, hint: hint(for: name, among: members.sorted()))
       return nil
     }
-    return .task(reference)
+    return reference
   }
 
   private mutating func recordColumn(
@@ -154,12 +156,5 @@ extension ManifestLoader {
         .wrongValue, message: "two columns of `\(operation.id)` have the name `\(column.name)`",
         location: location, hint: "give one of them another name: `name: \(entry.path.value)`")
     }
-  }
-}
-
-extension RecordColumns.Source {
-  /// Whether it is the key of the task.
-  fileprivate var isKey: Bool {
-    if case .task(let reference) = self { reference.path.isEmpty } else { false }
   }
 }
