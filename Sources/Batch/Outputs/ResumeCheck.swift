@@ -87,10 +87,3 @@ struct ResumeCheck {
         + "--resume")
   }
 }
-
-extension TableMarker.Owner {
-  init(_ manifest: Manifest, shard: Shard?, journal: Journal) throws {
-    self.init(
-      name: manifest.name + (shard.map { " \($0.label)" } ?? ""), journal: try journal.identity())
-  }
-}

@@ -65,9 +65,10 @@ actor SinkStage {
     numbers = try journal.register(ids)
     keys = RowKeys(
       journal, numbers: Dictionary(zip(ids, numbers), uniquingKeysWith: { first, _ in first }))
+    let owner = TableMarker.Owner(
+      name: manifest.name + (shard.map { " \($0.label)" } ?? ""), journal: try journal.identity())
     writer = SinkWriter(
-      plan, base: base, owner: try TableMarker.Owner(manifest, shard: shard, journal: journal),
-      keys: keys, recorded: try journal.sinks())
+      plan, base: base, owner: owner, keys: keys, recorded: try journal.sinks())
     bookmarks = try journal.bookmarks()
   }
 
