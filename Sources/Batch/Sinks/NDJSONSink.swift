@@ -95,7 +95,6 @@ struct TextRecords: ResultFormat {
   let emit: ResultPath?
   /// The columns of each record; `nil` for records as they are.
   let columns: RecordColumns?
-  /// The use of the columns that the manifest lists; `nil` for columns derived from the document.
   let usage: ColumnUsage?
   /// The text of the values of the columns; by default an object.
   var text: @Sendable (RecordColumns, [JSONValue?]) -> [UInt8] = {
@@ -106,7 +105,6 @@ struct TextRecords: ResultFormat {
   var writesGaps = false
 
   var mayRefuse: Bool { columns?.mayRefuse ?? false }
-  var missingColumns: [String] { usage?.missing ?? [] }
 
   /// Writes the records in pieces of about 256 KiB.
   func pieces(of outcome: Outcome, _ write: (SinkPiece) throws -> Void) throws {

@@ -73,8 +73,8 @@ protocol ResultFormat: Sendable {
   var writesGaps: Bool { get }
   /// Whether the sink may refuse a record.
   var mayRefuse: Bool { get }
-  /// The columns that the manifest names and no record had.
-  var missingColumns: [String] { get }
+  /// The use of the columns that the manifest lists; `nil` for columns derived from the document.
+  var usage: ColumnUsage? { get }
 
   /// Calls `write` with everything that a page contributes to the sink.
   ///
@@ -88,7 +88,7 @@ extension ResultFormat {
   var writesResults: Bool { false }
   var writesGaps: Bool { false }
   var mayRefuse: Bool { false }
-  var missingColumns: [String] { [] }
+  var usage: ColumnUsage? { nil }
 }
 
 /// How the rows of one table of `tables` become pieces of its output.

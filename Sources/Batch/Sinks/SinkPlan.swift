@@ -139,7 +139,7 @@ extension SinkPlan {
   func warnings(_ manifest: Manifest) -> [String] {
     manifest.operations.flatMap { operation in
       formats[operation.index].compactMap { use in
-        let missing = use.format.missingColumns
+        let missing = use.format.usage?.missing ?? []
         guard !missing.isEmpty else { return nil }
         return
           "no record of `\(operation.id)` had \(missing.map { "`\($0)`" }.joined(separator: ", ")): "

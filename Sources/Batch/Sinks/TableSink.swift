@@ -381,7 +381,6 @@ struct TableRows: ResultFormat {
   let columns: RecordColumns
   /// The indices of the key columns.
   let key: [Int]
-  /// The use of the columns that the manifest lists; `nil` for columns derived from the document.
   let usage: ColumnUsage?
   /// The value of a column.
   let cell: @Sendable (JSONValue?) -> SQLValue
@@ -389,7 +388,6 @@ struct TableRows: ResultFormat {
   let storesNUL: Bool
 
   var mayRefuse: Bool { !key.isEmpty || columns.mayRefuse || !storesNUL }
-  var missingColumns: [String] { usage?.missing ?? [] }
 
   func pieces(of outcome: Outcome, _ write: (SinkPiece) throws -> Void) throws {
     var found = Array(repeating: false, count: columns.columns.count)
