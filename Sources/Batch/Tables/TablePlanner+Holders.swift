@@ -239,7 +239,7 @@ extension TablePlanner {
     ]
     if ways.contains(where: \.conditions.isEmpty) {
       var key = "__typename"
-      for part in link.object.parts.indices { key = link.object.add(key, to: part) }
+      for part in link.object.parts.indices { key = link.object.add("__typename", to: part) }
       values.append(
         TableConnection.HolderValue(argument: "__typename", keys: link.keys + [key], type: idType))
       return Finding(holder: .node(type: nil), values: values)

@@ -466,6 +466,19 @@ struct TablePlanTests {
       ])
   }
 
+  @Test("without a schema, an added field has its name in all selections of an object")
+  func aliasesWithoutSchema() throws {
+    let plan = try Self.plan(
+      """
+      { customers { nodes { id __typename: rank orders { nodes { total } } }
+        ... on CustomerConnection { nodes { name } } } }
+      """, schema: nil)
+    #expect(plan.connections[1].values.map(\.keys) == [["id"], ["gqlrun___typename"]])
+    let added = "gqlrun___typename: __typename"
+    #expect(plan.sent.contains(added))
+    #expect(!plan.sent.replacing(added, with: "").contains("gqlrun"))
+  }
+
   @Test("without a schema, a fragment tells the type of an object")
   func withoutSchemaInFragment() throws {
     let query = """
