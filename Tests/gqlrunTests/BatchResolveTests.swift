@@ -23,7 +23,7 @@ struct BatchResolveTests {
 
   private func folder(_ count: Int) throws -> Folder {
     let folder = try Folder()
-    try folder.write(Self.likes, to: "m.batch.yaml")
+    try folder.write(Self.likes, to: "a b.batch.yaml")
     try folder.write("id\n" + (1...count).map { "P_\($0)\n" }.joined(), to: "ids.csv")
     return folder
   }
@@ -34,7 +34,7 @@ struct BatchResolveTests {
     try await Hold.withServer(after: 20) { hold, server in
       let folder = try folder(60)
       let first = try await Program.run(
-        ["batch", "run", "m.batch.yaml", "--endpoint", server.url + "?delay=20"], in: folder
+        ["batch", "run", "a b.batch.yaml", "--endpoint", server.url + "?delay=20"], in: folder
       ) { id in
         await server.log.requests(24)
         kill(id, SIGKILL)
@@ -43,7 +43,7 @@ struct BatchResolveTests {
       #expect(first.status == 128 + SIGKILL, "\(first)")
       func batch(_ arguments: String...) async throws -> RunResult {
         try await Program.run(
-          ["batch", arguments[0], "m.batch.yaml"] + arguments.dropFirst()
+          ["batch", arguments[0], "a b.batch.yaml"] + arguments.dropFirst()
             + ["--endpoint", server.url], in: folder)
       }
       let resumed = try await batch("run", "--resume")
@@ -59,7 +59,7 @@ struct BatchResolveTests {
       #expect(quiet.errors.split(separator: "\n").count == 1, "\(quiet)")
       let errors = try await batch("errors")
       for key in keys { #expect(errors.output.contains("likes      \(key) "), "\(errors)") }
-      #expect(errors.errors.contains("batch resolve m.batch.yaml --done KEY…"), "\(errors)")
+      #expect(errors.errors.contains("batch resolve 'a b.batch.yaml' --done KEY…"), "\(errors)")
       let status = try await batch("status")
       #expect(status.errors.contains("\(count) mutations have an unknown outcome"), "\(status)")
       let page = try folder.text("out/r.html")
@@ -98,30 +98,30 @@ struct BatchQueueRetryTests {
           query: "query User($id: ID!) { user(id: $id) { id } }"
           foreach: { inline: [{ id: U_1 }, { id: U_2 }], key: "{{row.id}}" }
           variables: { id: "{{row.id}}" }
-      """, to: "m.batch.yaml")
+      """, to: "a b.batch.yaml")
     try await DemoServer.withServer { demo in
       func batch(_ arguments: String..., faults: String = "") async throws -> RunResult {
         try await Program.run(
-          ["batch", arguments[0], "m.batch.yaml"] + arguments.dropFirst()
+          ["batch", arguments[0], "a b.batch.yaml"] + arguments.dropFirst()
             + ["--endpoint", demo.url + faults], in: folder, environment: ["QUEUE": url])
       }
       for command in ["init", "enqueue"] {
         let result = try await batch(command)
         #expect(result.status == 0, "\(result)")
       }
-      let advice = "gqlrun batch errors m.batch.yaml lists the reasons and what to do"
+      let advice = "gqlrun batch errors 'a b.batch.yaml' lists the reasons and what to do"
       let first = try await batch("worker", faults: "?errors")
       #expect(first.status == 0 && first.errors.contains("2 tasks failed; \(advice)"), "\(first)")
       let status = try await batch("status")
       #expect(status.errors.contains("2 tasks failed; \(advice)"), "\(status)")
       let errors = try await batch("errors")
-      #expect(errors.errors.contains("gqlrun batch retry m.batch.yaml --failed"), "\(errors)")
+      #expect(errors.errors.contains("gqlrun batch retry 'a b.batch.yaml' --failed"), "\(errors)")
       let refused = try await batch("run", "--only", "failed")
       #expect(refused.status == 65, "\(refused)")
-      #expect(refused.errors.contains("gqlrun batch retry m.batch.yaml --failed"), "\(refused)")
+      #expect(refused.errors.contains("gqlrun batch retry 'a b.batch.yaml' --failed"), "\(refused)")
       let retry = try await batch("retry", "--failed", "--operation", "users")
       #expect(
-        retry.errors == "queued 2 tasks again; gqlrun batch worker m.batch.yaml runs them\n",
+        retry.errors == "queued 2 tasks again; gqlrun batch worker 'a b.batch.yaml' runs them\n",
         "\(retry)")
       let second = try await batch("worker")
       #expect(second.messages.hasPrefix("2 done, "), "\(second)")

@@ -111,12 +111,12 @@ public struct TaskResolution: Sendable {
         + fitting.map { "`\($0)`" }.joined(separator: " and ") + "; add --operation ID"
     }
     guard fitting.isEmpty else { return nil }
+    let (file, word) = (manifest.shellPath, QuotedText.shellPath(key))
     guard let other = found.first else {
       let part = operation.map { " of `\($0)`" } ?? ""
-      return "no task\(part) has the key `\(key)`; gqlrun batch errors \(manifest.file) lists them"
+      return "no task\(part) has the key `\(key)`; gqlrun batch errors \(file) lists them"
     }
     let task = "the task `\(key)` of `\(other.operation)`"
-    let (file, word) = (QuotedText.shellPath(manifest.file), QuotedText.shellPath(key))
     switch (state, other.state) {
     case (.failed, TaskState.unknown.name):
       return "\(task) has an unknown outcome: look on the server whether it was executed; if not, "

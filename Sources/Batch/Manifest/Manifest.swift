@@ -2,6 +2,7 @@ import GQLRunCache
 import GQLRunJSON
 public import GQLRunLanguage
 public import GQLRunPipeline
+import GQLRunSupport
 
 /// A loaded batch manifest: operations, their rows, the pipeline and the sinks of results.
 ///
@@ -44,9 +45,12 @@ public struct Manifest: Sendable {
   /// Whether the manifest is in memory only: that of ``Extraction``.
   var isMade = false
 
+  /// The path as a word of the commands in messages.
+  var shellPath: String { QuotedText.shellPath(file) }
+
   /// How another run is begun in a queue, for messages.
   var beginning: String {
-    isMade ? "the same command without --resume" : "`gqlrun batch init \(file) --new`"
+    isMade ? "the same command without --resume" : "`gqlrun batch init \(shellPath) --new`"
   }
 
   /// The names of the tables that operations with `tables` fill, each after its parent.

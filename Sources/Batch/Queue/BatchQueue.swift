@@ -439,8 +439,8 @@ extension BatchQueue {
         || connection.run("SELECT \(QueueRun.hasOpenTasks)", .text(run.id)).int(0, 0) == 1
       {
         throw JournalError(
-          "the run of `\(manifest.name)` has tasks that have not ended; run `gqlrun batch worker \(manifest.file)` "
-            + "until none are left, or cancel it with `gqlrun batch cancel \(manifest.file)`")
+          "the run of `\(manifest.name)` has tasks that have not ended; run `gqlrun batch worker \(manifest.shellPath)` "
+            + "until none are left, or cancel it with `gqlrun batch cancel \(manifest.shellPath)`")
       }
       let rows = try connection.run(
         """

@@ -140,7 +140,7 @@ struct QueueRun: Sendable {
     guard let run = try newest(manifest, connection) else {
       throw JournalError(
         "there is no run of `\(manifest.name)` in \(connection.database); begin one with `gqlrun batch init "
-          + "\(manifest.file)`")
+          + "\(manifest.shellPath)`")
     }
     return run
   }

@@ -1,5 +1,6 @@
 import Foundation
 import GQLRunJSON
+import GQLRunSupport
 import Histogram
 
 /// A reason for which tasks of one operation failed, were skipped, or ended in an unknown state.
@@ -133,8 +134,10 @@ extension FailureReasons {
   ///
   /// - Parameter manifest: The path of the manifest.
   public static func advice(_ manifest: String) -> String {
-    "look on the server whether it executed them, then run `gqlrun batch resolve \(manifest) --done KEY…` for those "
-      + "that it did, and `gqlrun batch resolve \(manifest) --retry KEY…` for the others"
+    let resolve = "gqlrun batch resolve \(QuotedText.shellPath(manifest))"
+    return
+      "look on the server whether it executed them, then run `\(resolve) --done KEY…` for those "
+      + "that it did, and `\(resolve) --retry KEY…` for the others"
   }
 
   /// The reasons as JSON: an array with an object for each reason.

@@ -147,8 +147,8 @@ public struct BatchRun: Sendable {
     guard manifest.queueURL != nil else { return }
     if options.onlyFailed {
       throw JournalError(
-        "the journal of \(manifest.file) is a queue: `gqlrun batch retry \(manifest.file) --failed` queues its failed "
-          + "tasks again, and `gqlrun batch worker \(manifest.file)` runs them")
+        "the journal of \(manifest.file) is a queue: `gqlrun batch retry \(manifest.shellPath) --failed` queues its failed "
+          + "tasks again, and `gqlrun batch worker \(manifest.shellPath)` runs them")
     }
     throw JournalError(
       "the journal of \(manifest.file) is a queue: create it with `gqlrun batch init`, add the tasks with `gqlrun "

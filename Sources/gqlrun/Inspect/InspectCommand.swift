@@ -99,7 +99,9 @@ struct InspectSubjects {
     for name in names.filter({ Self.isLikely($0) }) {
       // A file that cannot be shown is no error if it was not named.
       if name.hasSuffix(".pipeline.yaml"), (try? PipelineFile.inspected(name)) == nil {
-        Terminal.warning("\(name) is not shown; `gqlrun pipeline check \(name)` lists its errors")
+        Terminal.warning(
+          "\(name) is not shown; `gqlrun pipeline check \(QuotedText.shellPath(name))` lists its errors"
+        )
       } else {
         try? add(name, endpoint: endpoint)
       }
@@ -152,7 +154,8 @@ struct InspectSubjects {
       guard manifest.queueURL == nil else {
         throw Failure(
           .badInput,
-          "the journal of \(path) is a PostgreSQL database; `gqlrun batch status \(path)` shows it")
+          "the journal of \(path) is a PostgreSQL database; `gqlrun batch status \(QuotedText.shellPath(path))` shows it"
+        )
       }
       runs.append(manifest.settings.journalFolder)
     } else if path.contains("://") {

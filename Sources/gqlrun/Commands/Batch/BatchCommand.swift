@@ -80,7 +80,7 @@ struct BatchCommand: AsyncParsableCommand {
       do {
         report = try await RowReport(loaded.manifest, overwrites: outputs.overwrite)
       } catch {
-        throw BatchOutcome.failure(error, source.manifest)
+        throw BatchOutcome.failure(error, source.shellPath)
       }
       for problem in report.problems { Terminal.note(Terminal.safe("error: \(problem)")) }
       guard report.problems.isEmpty else {
@@ -125,7 +125,7 @@ struct BatchCommand: AsyncParsableCommand {
         do {
           return try await show(BatchQueue(manifest))
         } catch {
-          throw BatchOutcome.failure(error, source.manifest, during: .queue)
+          throw BatchOutcome.failure(error, source.shellPath, during: .queue)
         }
       }
       let inspection = try RunInspection(manifest, journal: journal.journal)
@@ -133,7 +133,7 @@ struct BatchCommand: AsyncParsableCommand {
       let unknown = json ? 0 : try inspection.unknownTasks()
       if unknown > 0, try inspection.hasEnded() {
         Terminal.hint(
-          "\(BatchFailures.unknown(unknown)); gqlrun batch errors \(source.manifest) lists their keys and what to do"
+          "\(BatchFailures.unknown(unknown)); gqlrun batch errors \(source.shellPath) lists their keys and what to do"
         )
       }
     }
@@ -244,6 +244,9 @@ struct ManifestOptions: ParsableArguments {
   @Flag(help: TrustOptions.help)
   var allowExec = false
 
+  /// The manifest as a word of the commands in messages.
+  var shellPath: String { QuotedText.shellPath(manifest) }
+
   /// The flag as the group that other commands have; a group in a group takes longer to parse.
   private var trust: TrustOptions { TrustOptions(allowExec: allowExec) }
 
@@ -313,7 +316,7 @@ struct ManifestOptions: ParsableArguments {
     during work: BatchOutcome.Work = .run, _ body: () throws -> Result
   ) throws -> Result {
     do { return try body() } catch {
-      throw BatchOutcome.failure(error, manifest, during: work)
+      throw BatchOutcome.failure(error, shellPath, during: work)
     }
   }
 }

@@ -54,7 +54,7 @@ extension BatchCommand {
       if reasons.unknown > 0 { try showUnknown(reasons, inspection) }
       if isQueue, reasons.all.contains(where: { $0.state == .failed }) {
         Terminal.hint(
-          "gqlrun batch retry \(QuotedText.shellPath(source.manifest)) --failed queues the failed tasks again"
+          "gqlrun batch retry \(source.shellPath) --failed queues the failed tasks again"
         )
       }
     }
@@ -77,7 +77,7 @@ extension BatchCommand {
       guard try inspection.hasEnded() else {
         return Terminal.hint(
           "the run is in progress, or was killed: mutations in flight are among these; gqlrun batch run "
-            + "\(QuotedText.shellPath(source.manifest)) --resume continues a run that was killed")
+            + "\(source.shellPath) --resume continues a run that was killed")
       }
       Terminal.hint(
         "\(BatchFailures.unknown(reasons.unknown)): \(FailureReasons.advice(source.manifest))")

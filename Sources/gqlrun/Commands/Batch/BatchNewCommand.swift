@@ -81,10 +81,10 @@ extension BatchCommand {
         throw Failure(.badInput, "\(error)")
       }
       try NewFile.create(path, text)
-      let shown = Terminal.safe(path)
+      let word = Terminal.safe(QuotedText.shellPath(path))
       Terminal.note(
-        "wrote \(shown); next steps:\n  gqlrun batch check \(shown)\n"
-          + "  gqlrun batch run \(shown)")
+        "wrote \(Terminal.safe(path)); next steps:\n  gqlrun batch check \(word)\n"
+          + "  gqlrun batch run \(word)")
     }
   }
 }

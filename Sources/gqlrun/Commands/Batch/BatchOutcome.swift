@@ -9,7 +9,7 @@ enum BatchOutcome {
   ///
   /// - Parameters:
   ///   - summary: The summary.
-  ///   - manifest: The manifest's file.
+  ///   - manifest: The manifest as commands have it, in quotes if it needs them.
   ///   - continued: The manifest as commands have it that continue the run.
   ///   - work: What the command did.
   ///   - isReported: Whether the summary was printed, which has the reasons.
@@ -33,7 +33,7 @@ enum BatchOutcome {
   /// Why a run that has ended failed.
   private static func reason(_ summary: RunSummary, _ manifest: String) -> String {
     let tasks = BatchFailures.summary(summary.counts).map {
-      "\($0); gqlrun batch errors \(QuotedText.shellPath(manifest)) lists the reasons"
+      "\($0); gqlrun batch errors \(manifest) lists the reasons"
     }
     return ([tasks].compactMap { $0 } + summary.missedThresholds.map { "threshold not met: \($0)" })
       .joined(separator: "\n")

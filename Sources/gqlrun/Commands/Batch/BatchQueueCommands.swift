@@ -116,6 +116,6 @@ extension BatchCommand.Status {
       Terminal.showStatus(nil)
     }
     try Terminal.write(Terminal.safe(status.text))
-    BatchFailures.hints(status.taskCounts, source.manifest)
+    BatchFailures.hints(status.taskCounts, source.shellPath)
   }
 }

@@ -124,7 +124,7 @@ struct TaskOptions: ParsableArguments {
       try resolution.apply(to: manifest, journal: journal.journal)
     }
     report(
-      resolved, resolution: resolution, manifest: QuotedText.shellPath(source.manifest),
+      resolved, resolution: resolution, manifest: source.shellPath,
       isQueue: manifest.queueURL != nil)
   }
 

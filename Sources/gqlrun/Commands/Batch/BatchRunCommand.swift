@@ -107,13 +107,13 @@ struct BatchRunCommand: AsyncParsableCommand {
     for warning in summary.warnings { Terminal.warning(warning) }
     try BatchOutcome.end(
       with: BatchOutcome.failure(
-        summary, source.manifest, continued: continued, during: work, isReported: !quiet),
+        summary, source.shellPath, continued: continued, during: work, isReported: !quiet),
       of: manifest, isQuiet: quiet)
   }
 
   /// The manifest as commands have it that continue the run: with the shard.
   private var continued: String {
-    QuotedText.shellPath(source.manifest)
+    source.shellPath
       + (shard.map { " --shard \($0.number)/\($0.count)" } ?? "")
   }
 
@@ -129,12 +129,12 @@ struct BatchRunCommand: AsyncParsableCommand {
       Terminal.error("threshold not met: \(threshold)")
     }
     reportFailures(summary)
-    BatchOutcome.show(summary.outputs, source.manifest)
+    BatchOutcome.show(summary.outputs, source.shellPath)
     Terminal.note("journal: \(Terminal.safe(summary.journal))")
   }
 
   private func reportFailures(_ summary: RunSummary) {
-    let command = "gqlrun batch errors \(QuotedText.shellPath(source.manifest))"
+    let command = "gqlrun batch errors \(source.shellPath)"
     if let failures = summary.failures {
       for line in BatchFailures.lines(failures) { Terminal.error(line) }
       if BatchFailures.hasMore(failures) { Terminal.hint("\(command) lists all reasons") }

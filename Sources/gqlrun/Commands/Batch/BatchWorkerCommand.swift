@@ -33,13 +33,13 @@ extension BatchCommand {
       var manifest = try source.load(runs: true, request: request).manifest
       if let concurrency = limits.concurrency { manifest.settings.concurrency = concurrency }
       let summary = try await BatchExecution.run(
-        manifest, source.manifest, verbose: verbose, isQuiet: quiet, during: .worker
+        manifest, source.shellPath, verbose: verbose, isQuiet: quiet, during: .worker
       ) { [manifest] services, control in
         try await BatchWorker(manifest, services: services).run(control)
       }
       if !quiet { report(summary, manifest) }
       try BatchOutcome.end(
-        with: BatchOutcome.failure(summary, source.manifest), of: manifest, isQuiet: quiet)
+        with: BatchOutcome.failure(summary, source.shellPath), of: manifest, isQuiet: quiet)
     }
 
     private func report(_ summary: BatchWorker.Summary, _ manifest: Manifest) {
@@ -49,10 +49,10 @@ extension BatchCommand {
         Terminal.note("no tasks are left")
         // Those of other workers count, too; without the database, the worker has done its work nevertheless.
         if let status = try? BatchQueue(manifest).status() {
-          BatchFailures.hints(status.taskCounts, source.manifest)
+          BatchFailures.hints(status.taskCounts, source.shellPath)
         }
       case .cancelled: Terminal.note("the run was cancelled")
-      default: BatchOutcome.show(summary.outputs, source.manifest)
+      default: BatchOutcome.show(summary.outputs, source.shellPath)
       }
     }
   }

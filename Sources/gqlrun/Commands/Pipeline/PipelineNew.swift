@@ -53,9 +53,10 @@ extension PipelineCommand {
       }
       try NewFile.create(path, text(named: name))
       let origin = extends == nil ? ", a copy of the ready-made pipeline \(source(of: name))" : ""
+      let word = Terminal.safe(QuotedText.shellPath(path))
       Terminal.note(
-        "wrote \(Terminal.safe(path))\(origin); try\n  gqlrun pipeline check \(Terminal.safe(path))\n"
-          + "  gqlrun run FILE.graphql --pipeline \(Terminal.safe(path)) --endpoint URL")
+        "wrote \(Terminal.safe(path))\(origin); try\n  gqlrun pipeline check \(word)\n"
+          + "  gqlrun run FILE.graphql --pipeline \(word) --endpoint URL")
     }
 
     /// The ready-made pipeline to copy.
