@@ -77,6 +77,7 @@ import Testing
     ("cache-write: { write_roots: no }", "write `false`"),
     ("correlation-id", nil), ("correlation-id: { header: \"\" }", nil),
     ("correlation-id: { header: \"X Y\" }", "is not the name of an HTTP field"),
+    ("correlation-id: { header: Content-Length }", "follows from the body that is sent"),
     ("error-tap", nil), ("error-tap: { log: false }", nil),
     ("error-tap: { rules: [{ then: suppress }] }", nil),
     ("error-tap: { rules: [{ codes: [x] }] }", "then"),
@@ -140,6 +141,10 @@ import Testing
     ("require-context: { headers: { X-User: user } }", nil),
     ("require-context", "no value is required"),
     ("require-context: { headers: { \"X User\": user } }", "is not the name of an HTTP field"),
+    (
+      "require-context: { headers: { Transfer-Encoding: user } }",
+      "follows from the body that is sent"
+    ),
     ("response-code: { accept: [400, 500] }", nil), ("response-code: { accept: [] }", nil),
     ("response-code: { accept: [99] }", "at least 100"),
     ("response-code: { accept: [600] }", "at most 599"),
@@ -150,6 +155,7 @@ import Testing
     ("token-refresh", nil), ("token-refresh: { env: API_TOKEN }", nil),
     ("token-refresh: { env: A, file: b }", "a token has one source"),
     ("token-refresh: { header: \"X Y\" }", "is not the name of an HTTP field"),
+    ("token-refresh: { header: content-length }", "follows from the body that is sent"),
     ("token-refresh: { statuses: [500] }", "statuses"),
     ("token-refresh: { oauth2: { client_id: c } }", "token_url"),
     ("token-refresh: { oauth2: { token_url: \"http://example.com/\", client_id: c } }", "https"),

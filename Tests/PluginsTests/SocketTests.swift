@@ -2,6 +2,7 @@ import GQLRunJSON
 import GQLRunPipeline
 import GQLRunPlugins
 import GQLRunTestSupport
+import HTTPTypes
 import Testing
 
 /// Operations over WebSocket through a whole chain, against a server with a script.
@@ -69,6 +70,23 @@ import Testing
       #expect(frames.last?.hasSuffix(#""operationName":"Renamed"}}"#) == true)
       #expect(frames.count == 2)
       expectNoSecrets(outcome, bench)
+    }
+  }
+
+  @Test func `fields of a body are not in the handshake`() async throws {
+    let script = RawServer.Step.greeted(.message(Self.next("Ada")), .message(Self.complete()))
+    try await subscribe(
+      to: script,
+      change: {
+        $0.endpoint?.headers[.contentLength] = "3"
+        $0.endpoint?.headers[.transferEncoding] = "chunked"
+        $0.endpoint?.headers[.acceptLanguage] = "nl"
+      }
+    ) { outcome, _, server in
+      #expect(outcome.error == nil, "\(outcome.message)")
+      let request = try #require(await server.log.requests.first).lowercased()
+      #expect(request.contains("accept-language: nl\r\n"), "\(request)")
+      #expect(!request.contains("content-length") && !request.contains("transfer-encoding"))
     }
   }
 

@@ -233,6 +233,9 @@ extension HTTPField.Name: ExpressibleByOption {
   /// The name itself.
   public var optionDefault: JSONValue? { .string(rawName) }
 
+  /// Whether the field follows from the body that is sent, so that it cannot be set.
+  package var isOfBody: Bool { self == .contentLength || self == .transferEncoding }
+
   /// Creates the value from the name of an HTTP field.
   ///
   /// - Throws: ``OptionError`` for another text.
@@ -250,7 +253,7 @@ extension HTTPField.Name: ExpressibleByOption {
         option: option, "`\(text)` is not the name of an HTTP field",
         remedy: "use letters, digits and hyphens")
     }
-    guard name != .contentLength, name != .transferEncoding else {
+    guard !name.isOfBody else {
       throw OptionError(
         option: option, "`\(text)` follows from the body that is sent", remedy: "leave it out")
     }

@@ -155,10 +155,13 @@ struct ProjectReader {
           break
         }
         guard let value = texts(header.value, "`\(header.key)`").first?.value else { continue }
-        guard let name = HTTPField.Name(header.key), HTTPField.isValidValue(value) else {
+        guard let name = HTTPField.Name(header.key), !name.isOfBody, HTTPField.isValidValue(value)
+        else {
           findings.refuse(
             "`\(header.key)` cannot be sent as an HTTP field", at: header.keyLocation,
-            hint: "use letters, digits and `-` in the name, and no line breaks in the value")
+            hint:
+              "use letters, digits and `-` in the name, and no line breaks in the value; leave out the fields "
+              + "Content-Length and Transfer-Encoding, which follow from the body")
           continue
         }
         headers.append(HTTPField(name: name, value: value))

@@ -163,6 +163,12 @@ extension PipelineLoader {
           at: entry.nameLocation ?? given.$headers.location, hint: "use letters, digits and `-`")
         continue
       }
+      guard !name.isOfBody else {
+        decoder.findings.refuse(
+          "`\(entry.name)` follows from the body that is sent",
+          at: entry.nameLocation ?? given.$headers.location, hint: "leave it out")
+        continue
+      }
       guard HTTPField.isValidValue(entry.value.value) else {
         decoder.findings.refuse(
           "the value of `\(entry.name)` cannot be sent in an HTTP field",

@@ -293,7 +293,8 @@ struct ExecHTTP: HTTPInterceptor {
     }
     var head = HTTPResponse(status: .init(code: status))
     head.headerFields[.contentType] = "application/json"
-    try caller.set(&head.headerFields, to: reply, context: context, delivery: delivery)
+    try caller.set(
+      &head.headerFields, to: reply, context: context, delivery: delivery, isResponse: true)
     return HTTPResponseMessage(head: head, body: HTTPBody([Self.body(reply) ?? []]))
   }
 
@@ -319,10 +320,12 @@ extension ExecCaller {
 
   /// Sets the header fields of a reply; throws if one is invalid.
   ///
-  /// - Parameter delivery: How far the request has got.
+  /// - Parameters:
+  ///   - delivery: How far the request has got.
+  ///   - isResponse: Whether the fields are those of a response, whose length may be among them.
   func set(
     _ fields: inout HTTPFields, to reply: JSONObject, context: ChainContext,
-    delivery: ChainError.Delivery
+    delivery: ChainError.Delivery, isResponse: Bool = false
   ) throws {
     let given = reply["headers"]?.objectValue ?? [:]
     // The fields of earlier attempts stay, so that the answers to all of them are limited, too.
@@ -333,12 +336,12 @@ extension ExecCaller {
     }
     for field in given {
       guard let name = HTTPField.Name(field.key), let value = field.value.stringValue,
-        HTTPField.isValidValue(value)
+        HTTPField.isValidValue(value), isResponse || !name.isOfBody
       else {
         throw failure(
           "the program's field \"\(field.key.prefix(60))\" cannot be sent: a name has letters, "
-            + "digits and hyphens, a value is one line of text", context: context,
-          delivery: delivery)
+            + "digits and hyphens, a value is one line of text, and the body sets its own fields",
+          context: context, delivery: delivery)
       }
       fields[name] = value
     }

@@ -209,7 +209,8 @@ extension SocketOpening {
   /// The fields that belong to the handshake itself, or to a body.
   private static let ownFields: Set<String> = [
     "connection", "upgrade", "sec-websocket-key", "sec-websocket-version",
-    "sec-websocket-extensions", "content-type", "content-length", "accept", "accept-encoding",
+    "sec-websocket-extensions", "content-type", "content-length", "transfer-encoding", "accept",
+    "accept-encoding",
   ]
 
   private func requestHead() -> HTTPRequestHead {

@@ -157,6 +157,9 @@ struct RequestOptions: ParsableArguments {
       let name = parts.count == 2 ? " \(parts[0])" : ""
       throw Failure(.usage, "cannot read \(option)\(name): write --header 'Name: value'")
     }
+    guard !name.isOfBody else {
+      throw Failure(.usage, "\(option) \(name) follows from the body that is sent; leave it out")
+    }
     return HTTPField(name: name, value: value)
   }
 

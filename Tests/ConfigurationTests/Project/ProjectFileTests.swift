@@ -69,6 +69,12 @@ struct ProjectFileTests {
     #expect(errors("schema: a\nschema: b\n") == ["2:1: `schema` is repeated"])
     #expect(errors("schema: ${NOPE}\n") == ["1:9: the variable `NOPE` is not set"])
     #expect(errors("endpoints: {x: {headers: {}}}\n") == ["1:13: the endpoint `x` has no `url`"])
+    for name in ["X A", "Content-Length", "transfer-encoding"] {
+      #expect(
+        errors("endpoints: {x: {url: 'http://x/', headers: {\(name): a}}}\n") == [
+          "1:45: `\(name)` cannot be sent as an HTTP field"
+        ])
+    }
     #expect(errors("") == ["1:1: the file is empty"])
   }
 

@@ -370,7 +370,7 @@ struct PipelineFileErrorsTests {
       version: 1
       endpoint:
         url: ftp://x
-        headers: { "a b": x, X-A: "a\\nb" }
+        headers: { "a b": x, X-A: "a\\nb", content-length: x }
       store: { kind: sqlite }
       chain: [fetch, parse]
       """,
@@ -384,14 +384,20 @@ struct PipelineFileErrorsTests {
       error[P003]: `a b` is not the name of an HTTP field
         --> dir/x.pipeline.yaml:4:14
          |
-       4 |   headers: { "a b": x, X-A: "a\\nb" }
+       4 |   headers: { "a b": x, X-A: "a\\nb", content-length: x }
          |              ^^^^^ use letters, digits and `-`
 
       error[P003]: the value of `X-A` cannot be sent in an HTTP field
         --> dir/x.pipeline.yaml:4:29
          |
-       4 |   headers: { "a b": x, X-A: "a\\nb" }
+       4 |   headers: { "a b": x, X-A: "a\\nb", content-length: x }
          |                             ^^^^^^ line breaks and control characters are not allowed
+
+      error[P003]: `content-length` follows from the body that is sent
+        --> dir/x.pipeline.yaml:4:37
+         |
+       4 |   headers: { "a b": x, X-A: "a\\nb", content-length: x }
+         |                                     ^^^^^^^^^^^^^^ leave it out
 
       error[P003]: a store of kind `sqlite` requires a `path`
         --> dir/x.pipeline.yaml:5:16

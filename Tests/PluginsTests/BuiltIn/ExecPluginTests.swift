@@ -419,6 +419,14 @@ import Testing
       ("http", #"\"action\":\"answer\",\"status\":\"200\""#, "with the string `status`"),
       ("http", #"\"action\":\"answer\",\"status\":200.5"#, "with the status 200.5"),
       ("http", #"\"action\":\"continue\",\"remove\":[1]"#, "of type number in `remove`"),
+      (
+        "graphql", #"\"action\":\"continue\",\"headers\":{\"Content-Length\":\"3\"}"#,
+        "the body sets its own fields"
+      ),
+      (
+        "http", #"\"action\":\"continue\",\"headers\":{\"transfer-encoding\":\"chunked\"}"#,
+        "the body sets its own fields"
+      ),
     ] as [(String, String, String)])
   func `an answer with members of other types, too many fields or a member twice is an error`(
     _ stage: String, _ answer: String, _ problem: String
