@@ -211,6 +211,11 @@ extension StringProtocol {
     else { return "" }
     return String(self[first...last])
   }
+
+  /// The text without the byte order mark with which some programs begin files.
+  package var withoutByteOrderMark: String {
+    String(first == "\u{FEFF}" ? dropFirst() : self[...])
+  }
 }
 
 /// What an error of a library says, in words for people.

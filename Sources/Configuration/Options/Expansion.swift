@@ -173,7 +173,7 @@ extension GivenOption {
         location: location))
     guard let execute = decoder.environment.execute else { return nil }
     do {
-      return try execute(command).withoutLastLineBreak
+      return try execute(command).withoutByteOrderMark.withoutLastLineBreak
     } catch {
       throw refused(
         "the command of \(label) failed", hint: PipelineFileEnvironment.reason(of: error),
@@ -239,7 +239,7 @@ extension GivenOption {
         "the file `\(path)` cannot be used",
         hint: isLong ? "it is larger than 1 MiB" : "it is not UTF-8 text", code: .expansion)
     }
-    return text.withoutLastLineBreak
+    return text.withoutByteOrderMark.withoutLastLineBreak
   }
 
   private func malformed(_ failure: Expansion.Failure) -> OptionError {

@@ -21,7 +21,7 @@ struct CommandTokenSource: TokenSource {
     } catch {
       throw TokenFailure(message: "\(label) failed: \(error)")
     }
-    let trimmed = text.trimmingEnds()
+    let trimmed = text.withoutByteOrderMark.trimmingEnds()
     guard trimmed.hasPrefix("{") else {
       guard !trimmed.isEmpty, !trimmed.contains(where: \.isWhitespace) else {
         throw TokenFailure(

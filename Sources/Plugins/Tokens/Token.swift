@@ -110,8 +110,9 @@ struct FileTokenSource: TokenSource {
     guard let bytes else {
       throw TokenFailure(message: "there is no file \(path)", isMissing: true)
     }
-    let content = bytes.trimmingPrefix([0xEF, 0xBB, 0xBF])
-    guard let text = String(validating: content, as: UTF8.self)?.trimmingEnds(), !text.isEmpty
+    guard
+      let text = String(validating: bytes, as: UTF8.self)?.withoutByteOrderMark.trimmingEnds(),
+      !text.isEmpty
     else {
       throw TokenFailure(message: "the file \(path) holds no token", isMissing: true)
     }

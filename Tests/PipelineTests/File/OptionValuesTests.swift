@@ -187,6 +187,7 @@ struct OptionValuesTests {
       ("string: \"${env:NO:-x}\"", "x"), ("string: \"${env:EMPTY:-x}\"", "x"),
       ("string: \"${env:NO:-}\"", ""), ("string: \"${env:EMPTY}\"", ""),
       ("string: \"${file:token.txt}\"", "hunter2"), ("string: a$b$$c$", "a$b$c$"),
+      ("string: \"${file:marked.txt}\"", "hunter2"),
       ("string: \"$${env:TOKEN}\"", "${env:TOKEN}"),
       ("string: \"${exec:print {hunter2}}\"", "hunter2"),
       ("string: \"${env:NO:-a:-b}\"", "a:-b"),

@@ -11,6 +11,7 @@ let testEnvironment = PipelineFileEnvironment(
   readFile: {
     switch $0 {
     case "dir/token.txt": Array("hunter2\n".utf8)
+    case "dir/marked.txt": Array("\u{FEFF}hunter2\n".utf8)
     case "dir/binary": [0xFF, 0xFE]
     default: throw PipelineFileEnvironment.Failure("there is no such file")
     }

@@ -142,6 +142,15 @@ import Testing
     }
   }
 
+  @Test(arguments: ["t1", #"{\"token\": \"t1\"}"#])
+  func `a byte order mark is no part of what a command prints`(_ output: String) async throws {
+    let network = FakeNetwork(.ok)
+    try await bench(#"command: "printf '\\357\\273\\277\#(output)\\n'""#, network) { bench in
+      #expect(await bench.run().error == nil)
+      #expect(await tokens(network) == ["Bearer t1"])
+    }
+  }
+
   @Test func `entries with one credential and other sources have tokens of their own`()
     async throws
   {
