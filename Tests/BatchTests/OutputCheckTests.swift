@@ -142,7 +142,8 @@ struct OutputCheckTests {
     "an output in a folder that is a file is refused",
     arguments: [
       "sinks: [{ csv: { path: old/users.csv } }]", "sinks: [{ sqlite: { path: old/users.db } }]",
-      "report: { json: old/in/report.json }",
+      "report: { json: old/in/report.json }", "sinks: [{ csv: { path: old/users.part } }]",
+      "run: { journal: old/runs }",
     ])
   func fileAsFolder(outputs: String) throws {
     try location.write("text", to: "old")

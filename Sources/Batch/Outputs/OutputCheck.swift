@@ -34,6 +34,7 @@ struct OutputCheck: Sendable {
     var location: FileLocation?
     var isDatabase = false
     var isSink = false
+    var isUnfinished = false
   }
 
   private let manifest: Manifest
@@ -55,7 +56,7 @@ struct OutputCheck: Sendable {
       outputs.append(
         Output(
           path: entry.path + ".part", role: "the unfinished file of \(entry.shown)",
-          location: entry.location, isSink: true))
+          location: entry.location, isSink: true, isUnfinished: true))
     }
     let report = manifest.report
     for (key, path, noun) in [
@@ -113,11 +114,13 @@ struct OutputCheck: Sendable {
     for input in self.inputs() { inputs.add(input, at: Location(input.file.path)) }
     var others = LocationTable<Output>()
     let folder = manifest.settings.journalFolder
-    if FileStatus(folder) != nil, !FilePath.isFolder(folder) {
+    let isInFile = Self.isInFile(folder)
+    if isInFile || FileStatus(folder) != nil && !FilePath.isFolder(folder) {
       problems.append(
         OutputProblem(
           location: manifest.outputLocations["journal"],
-          message: "the folder of the journals `\(folder)` is a file",
+          message:
+            "the folder of the journals `\(folder)` is \(isInFile ? "in a folder that is " : "")a file",
           hint: "name another folder with `run: { journal: runs }`"))
     }
     let located = outputs.map { (output: $0, location: Location($0.path)) }
@@ -136,7 +139,7 @@ struct OutputCheck: Sendable {
           hint: output.isDatabase && input.reader != nil
             ? "write to another database, or let the operation need the one that writes the rows"
             : "write to another file")
-      } else if !output.path.hasSuffix(".part"), access(output.path, F_OK) != 0, errno == ENOTDIR {
+      } else if !output.isUnfinished, Self.isInFile(output.path) {
         report("is in a folder that is a file", hint: "name another folder")
       } else if paths.contains(where: { $0.hasPrefix(location.path + "/") })
         || output.isSink && FilePath.isFolder(output.path)
@@ -155,6 +158,11 @@ struct OutputCheck: Sendable {
       others.add(output, at: location)
     }
     return problems
+  }
+
+  /// Whether a part of a path is a file, also above folders that do not exist.
+  private static func isInFile(_ path: String) -> Bool {
+    access(path, F_OK) != 0 && errno == ENOTDIR
   }
 
   /// Returns what the snapshot of a task would replace at a path that only its row determines, or `nil` if it may be
@@ -234,7 +242,7 @@ struct OutputCheck: Sendable {
     for output in outputs where !output.isDatabase && (includingSinks || !output.isSink) {
       if published.contains(output.path) { continue }
       // Unfinished files are compared when they are opened, even if the list of outputs was lost.
-      if output.path.hasSuffix(".part"),
+      if output.isUnfinished,
         known.contains(OutputID(path: base.relative(String(output.path.dropLast(5)))))
       {
         continue
@@ -245,7 +253,7 @@ struct OutputCheck: Sendable {
         if isState {
           // Shards only read it.
           ledger.isOfShard || ledger.knows(output.path) || isStateFile(output.path)
-        } else if output.path.hasSuffix(".part") {
+        } else if output.isUnfinished {
           ledger.owns(output.path) || ledger.knows(String(output.path.dropLast(5)))
         } else if !output.isSink {
           // The shards of a manifest, and its runs without shards, replace each other's reports.
@@ -254,7 +262,7 @@ struct OutputCheck: Sendable {
           ledger.owns(output.path)
         }
       guard !isOwn, !isSnapshot(output) else { continue }
-      if output.path.hasSuffix(".part") { try FileSink.checkUnlocked(output.path) }
+      if output.isUnfinished { try FileSink.checkUnlocked(output.path) }
       problems.append(
         OutputProblem(
           location: output.location,
