@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GQLRunCache
+import GQLRunGenerator
 import GQLRunLanguage
 import GQLRunPipeline
 import GQLRunPlugins
@@ -111,6 +112,7 @@ extension Failure {
     case let failure as Failure: self = failure
     case let error as CacheError: self.init(error)
     case let miss as CacheMiss: self.init(.cacheMiss, "\(miss)")
+    case let error as GenerationFailure: self.init(.badInput, error.description)
     case let error as ProfileError: self.init(.badInput, error.message)
     case is CancellationError: self.init(.interrupted, "interrupted")
     case let error as ChainError: self.init(error)

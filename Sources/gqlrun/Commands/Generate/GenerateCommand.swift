@@ -68,12 +68,8 @@ struct GenerateCommand: AsyncParsableCommand {
           try Terminal.write(differences.joined())
         }
       } else {
-        do {
-          let changes = try files.write()
-          Terminal.note("\(plan.output): \(number), \(changes) changed")
-        } catch let failure as GenerationFailure {
-          throw Failure(.badInput, failure.description)
-        }
+        let changes = try files.write()
+        Terminal.note("\(plan.output): \(number), \(changes) changed")
       }
     }
     guard count == 0 else {

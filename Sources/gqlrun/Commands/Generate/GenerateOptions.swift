@@ -170,12 +170,7 @@ struct GenerateOptions: ParsableArguments {
   }
 
   private func options(_ values: [String: [String]]) throws -> GeneratorOptions {
-    var options: GeneratorOptions
-    do {
-      options = try GeneratorOptions(settings: values)
-    } catch {
-      throw Failure(.badInput, error.description)
-    }
+    var options = try GeneratorOptions(settings: values)
     if let access { options.access = access }
     if let fields { options.fields = fields }
     if let enumCases { options.enumCases = enumCases }
