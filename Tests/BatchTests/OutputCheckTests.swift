@@ -330,6 +330,19 @@ struct OutputCheckTests {
         == "kept/state.json")
   }
 
+  @Test("a list of outputs behind a symbolic link is replaced where it is, and the link remains")
+  func linkedLedger() async throws {
+    try await Bench.withServer(Self.open, in: location) { manifest, _ in
+      _ = try await Bench.run(manifest)
+      let (ledger, kept) = (JournalFolder(manifest).ledgerPath, location.file("kept.json"))
+      try FileManager.default.moveItem(atPath: ledger, toPath: kept)
+      try FileManager.default.createSymbolicLink(atPath: ledger, withDestinationPath: kept)
+      #expect(try await Bench.run(manifest).counters.done == 3)
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: ledger) == kept)
+      #expect(try await RowReport(manifest).problems.isEmpty)
+    }
+  }
+
   @Test("a report behind a symbolic link is replaced where it is, and the link remains")
   func linkedReports() async throws {
     let names = ["r.json", "r.html", "r.xml"]

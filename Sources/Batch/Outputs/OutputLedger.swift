@@ -143,7 +143,8 @@ struct OutputLedger {
       outputs[name] = .object(value)
     }
     let ledger: JSONObject = ["version": .number(JSONNumber(1)), "outputs": .object(outputs)]
-    try AtomicFile.write(JSONValue.object(ledger).jsonBytes(pretty: true) + [0x0A], to: path)
+    try AtomicFile.write(
+      JSONValue.object(ledger).jsonBytes(pretty: true) + [0x0A], to: base.target(path))
   }
 }
 

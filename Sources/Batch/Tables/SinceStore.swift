@@ -39,7 +39,7 @@ struct SinceStore {
   /// Keeps a value.
   func save(_ value: JSONValue, as name: String) throws {
     guard isDatabase else {
-      return try StateFile.save([name: value], over: StateFile.read(path), to: path)
+      return try StateFile.save([name: value], over: StateFile.read(path), to: base.target(path))
     }
     let file = try TableFile(path: path, base: base)
     try file.change { db in

@@ -307,6 +307,25 @@ struct TableTargetTests {
     #expect(try manifest.sinceValues() == ["a": "late", "b": "early"])
   }
 
+  private func store(_ manifest: Manifest) throws -> SinceStore {
+    let tables = try #require(manifest.operations[0].tables)
+    return try #require(SinceStore(tables.target, base: OutputPath(folder: manifest.folder)))
+  }
+
+  @Test("a file of values behind a symbolic link is replaced where it is, and the link remains")
+  func linkedSince() throws {
+    try location.write("{}", to: "kept/since.json")
+    try location.write("", to: "out/note.txt")
+    let link = location.file("out/.gqlrun-since.json")
+    try FileManager.default.createSymbolicLink(
+      atPath: link, withDestinationPath: "../kept/since.json")
+    let manifest = try manifest("to: out/, format: csv, since: { path: name, variable: since }")
+    try store(manifest).save("m", as: "a")
+    #expect(try JSONValue(parsing: location.text("kept/since.json")) == ["a": "m"])
+    #expect(
+      try FileManager.default.destinationOfSymbolicLink(atPath: link) == "../kept/since.json")
+  }
+
   private static let teams = """
     type Query { customers(since: String, team: Int): [Customer!]! }
     type Customer { id: ID! name: String }
