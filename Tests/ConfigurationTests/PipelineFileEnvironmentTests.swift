@@ -80,11 +80,11 @@ struct PipelineFileEnvironmentTests {
     // The process ends when this is closed.
     let descriptor = open(held, O_RDWR | O_CLOEXEC)
     defer { close(descriptor) }
-    let script = "exec 3< \(held); echo > \(begun); read line <&3"
+    let script = "exec 3< \(held); : > \(begun); read line <&3"
     let command = Task {
       try await ShellCommand.run("setsid sh -c '\(script)' & wait", limit: 100)
     }
-    // Opening the pipe waits for the process, which has left the group then.
+    // Opening the pipe waits for the process, which has left the group then. Nothing is written: without a reader, that ends it.
     await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
         close(open(begun, O_RDONLY | O_CLOEXEC))
