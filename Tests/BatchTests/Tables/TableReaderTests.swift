@@ -512,6 +512,16 @@ struct TableReaderTests {
     #expect(error?.message == "the response lacks `\(key)`, which the operation selects")
   }
 
+  @Test(
+    "without a schema, fields of a fragment of the root are selected, unless a directive leaves it out",
+    arguments: [("{ ...F }", true), ("query($x: Boolean!) { ...F @include(if: $x) }", false)])
+  func lackingKeysWithoutSchema(_ operation: String, _ isRequired: Bool) throws {
+    let fragment =
+      "fragment F on Query { customers { nodes { id } pageInfo { hasNextPage endCursor } } }"
+    let plan = try Self.plan("\(operation) \(fragment)", schema: nil)
+    #expect(plan.required == (isRequired ? ["customers"] : []))
+  }
+
   @Test("errors in a pack fail the pages that they concern")
   func packErrors() throws {
     let plan = try Self.plan(Self.query)
