@@ -148,6 +148,22 @@ struct RunLeftoversTests {
     #expect(location.exists("runs/nightly-2-20260101-000000-000.journal"))
   }
 
+  @Test("interrupted writes of a report and a list of outputs behind symbolic links are removed")
+  func linkedWrites() async throws {
+    let manifest = try manifest()
+    _ = try await Bench.run(manifest, transport: RowTransport())
+    try location.write("half", to: "kept/report.4711-99.part")
+    try location.write("half", to: "kept/list.4711-99.part")
+    for (link, target) in [("r.json", "report"), ("runs/nightly.outputs.json", "list")] {
+      let kept = location.file("kept/\(target)")
+      try FileManager.default.moveItem(atPath: location.file(link), toPath: kept)
+      try FileManager.default.createSymbolicLink(
+        atPath: location.file(link), withDestinationPath: kept)
+    }
+    #expect(
+      names(try RunLeftovers(manifest)) == ["kept/list.4711-99.part", "kept/report.4711-99.part"])
+  }
+
   @Test("nothing of a running run is removed, even on request")
   func underWay() async throws {
     let manifest = try manifest()

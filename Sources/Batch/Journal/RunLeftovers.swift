@@ -112,19 +112,19 @@ public struct RunLeftovers: Sendable {
     for name in Set(ledgers.flatMap(\.entries.keys)) {
       // The list is a file that other programs can change.
       guard let path = try? base.resolve(name) else { continue }
-      found += try Self.interruptedWrites(of: path)
+      found += try Self.interruptedWrites(of: base.target(path))
       guard !needed.contains(name), FileStatus(path + ".part") != nil,
         (try? FileSink.checkUnlocked(path + ".part")) != nil
       else { continue }
       found.append(path + ".part")
     }
     for path in try JournalFolder(manifest).ledgerPaths() {
-      found += try Self.interruptedWrites(of: path)
+      found += try Self.interruptedWrites(of: base.target(path))
     }
     return found
   }
 
-  /// The files in which ``AtomicFile`` prepared the replacement of `path`:
+  /// The files in which ``AtomicFile`` prepared the replacement of `path`, which is no link:
   /// `NAME.PROCESS-NUMBER.part`.
   private static func interruptedWrites(of path: String) throws -> [String] {
     let folder = FilePath.folder(of: path)

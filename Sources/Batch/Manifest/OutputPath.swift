@@ -47,7 +47,7 @@ struct OutputPath {
   /// remains. A link that leads out of the folder is replaced itself.
   func target(_ path: String) -> String {
     guard (try? resolve(relative(path))) != nil else { return path }
-    return FilePath.withoutLinks(path) ?? path
+    return FilePath.behindLink(path)
   }
 
   /// The path relative to the folder, the same from every working directory.
