@@ -184,8 +184,11 @@ struct OutputCheckTests {
     }
     #expect(try Bench.findings(yaml("report: { html: runs/report.html }"), in: location).isEmpty)
     try location.write("", to: "file")
-    let findings = try Bench.findings(yaml("run: { journal: file }"), in: location)
-    #expect(findings.contains { $0.contains("the folder of the journals") }, "\(findings)")
+    for folder in ["file", "file/"] {
+      let findings = try Bench.findings(yaml("run: { journal: \(folder) }"), in: location)
+      #expect(findings.contains { $0.contains("the folder of the journals") }, "\(findings)")
+      #expect(findings.contains { $0.contains("file` is a file") }, "\(findings)")
+    }
   }
 
   // MARK: Files that are there
@@ -235,9 +238,12 @@ struct OutputCheckTests {
     }
   }
 
-  @Test("shards replace each other's reports, and those of a run without shards")
-  func shards() async throws {
+  @Test(
+    "shards replace each other's reports, and those of a run without shards",
+    arguments: ["r.json", "r.part"])
+  func shards(report: String) async throws {
     let yaml = Self.open.replacing("state: { file: state.json }\n", with: "")
+      .replacing("html: r.html, json: r.json", with: "html: r, json: \(report)")
       .replacing("    bookmark: { last: last(id) }\n", with: "")
     try await Bench.withServer(yaml, in: location) { manifest, _ in
       _ = try await Bench.run(manifest)
@@ -248,7 +254,7 @@ struct OutputCheckTests {
         done += try await Bench.run(manifest, options).counters.done
       }
       #expect(done == 3)
-      try location.write("mine", to: "r.json")
+      try location.write("mine", to: report)
       await #expect(throws: OutputProblems.self) { _ = try await Bench.run(manifest) }
     }
   }

@@ -113,7 +113,9 @@ struct OutputCheck: Sendable {
     var inputs = LocationTable<(file: InputFile, reader: Int?)>()
     for input in self.inputs() { inputs.add(input, at: Location(input.file.path)) }
     var others = LocationTable<Output>()
-    let folder = manifest.settings.journalFolder
+    var folder = manifest.settings.journalFolder
+    // With it, a file counts as one in the path of the folder.
+    while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
     let isInFile = Self.isInFile(folder)
     if isInFile || FileStatus(folder) != nil && !FilePath.isFolder(folder) {
       problems.append(
