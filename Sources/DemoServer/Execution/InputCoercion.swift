@@ -34,7 +34,8 @@ struct InputCoercion {
   private var current: VariableDefinition?
   private var path: [JSONValue] = []
 
-  /// Coerces variables; ``errors`` has those of all of them.
+  /// Coerces variables; ``errors`` has those of all of them. It must be checked before any other use, because a variable
+  /// with an error has no value here.
   ///
   /// - Parameter files: The files by their paths in `values`, which has null there.
   init(
