@@ -125,7 +125,7 @@ final class OutputOrder: Sendable {
       state.open -= 1
       state.release(position)
       state.end = min(state.end, position)
-      // They refer to this order, which they would keep in memory.
+      // They refer to this order by their feed, and would keep both in memory.
       state.ended = state.ended.filter { [end = state.end] in $0.key < end }
     }
   }
