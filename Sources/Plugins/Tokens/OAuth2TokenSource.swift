@@ -44,13 +44,20 @@ struct OAuth2TokenSource: TokenSource {
   /// What distinguishes the tokens that the server issues, without the secrets of the client.
   private var identity: [String] {
     [
-      "\(endpoint.scheme)://\(endpoint.authority)\(endpoint.path)", options.grant.rawValue,
-      options.clientID, options.scope ?? "", options.audience ?? "",
+      url, options.grant.rawValue, options.clientID, options.scope ?? "", options.audience ?? "",
     ]
   }
 
-  /// The hash of ``identity`` in stored tokens.
-  private var sourceID: String { DocumentHash.sha256("\(identity)") }
+  private var url: String { "\(endpoint.scheme)://\(endpoint.authority)\(endpoint.path)" }
+
+  /// The hashes in stored tokens: of ``identity``, for the access token, and of the server and client, for the refresh token.
+  private var ids: (source: String, client: String) {
+    // Lengths keep lists apart whose joined texts are equal.
+    func hash(_ parts: [String]) -> String {
+      DocumentHash.sha256(parts.map { "\($0.utf8.count):\($0)" }.joined())
+    }
+    return (hash(identity), hash([url, options.clientID]))
+  }
 
   var isOwned: Bool { store != nil }
 
@@ -124,7 +131,7 @@ struct OAuth2TokenSource: TokenSource {
   ///
   /// The clock may have been set meanwhile, so the remainder is at most the whole lifetime.
   private func token(_ kept: StoredTokens, _ services: Services) -> AccessToken? {
-    guard let value = kept.accessToken, kept.source ?? sourceID == sourceID,
+    guard let value = kept.accessToken, kept.source ?? ids.source == ids.source,
       origin(kept) != nil || options.grant == .clientCredentials
     else { return nil }
     guard let issuedAt = kept.issuedAt, let lifetime = kept.lifetime else {
@@ -136,8 +143,9 @@ struct OAuth2TokenSource: TokenSource {
       value, end: services.clock.now() + left, lifetime: .seconds(min(lifetime, 1e9)))
   }
 
-  /// The hash of the configured refresh token, if the stored one descends from it.
+  /// The hash of the configured refresh token, if the stored one descends from it and is of this server and client.
   private func origin(_ kept: StoredTokens) -> String? {
+    guard kept.client ?? ids.client == ids.client else { return nil }
     guard let given = options.refreshToken else { return kept.origin ?? "" }
     let hash = DocumentHash.sha256(given.reveal())
     return kept.origin == hash ? hash : nil
@@ -200,7 +208,7 @@ extension OAuth2TokenSource {
     contents.lifetime = lifetime
     contents.refreshToken = options.grant == .refreshToken ? next : nil
     contents.origin = options.refreshToken.map { DocumentHash.sha256($0.reveal()) }
-    contents.source = sourceID
+    (contents.source, contents.client) = ids
     return (token, contents)
   }
 

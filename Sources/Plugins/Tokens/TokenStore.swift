@@ -24,6 +24,8 @@ struct StoredTokens: Sendable, Hashable {
   var origin: String?
   /// The hash of the source of the access token; `nil` in files of older versions.
   var source: String?
+  /// The hash of the server and client of the refresh token; `nil` in files of older versions.
+  var client: String?
 
   init() {}
 
@@ -38,6 +40,7 @@ struct StoredTokens: Sendable, Hashable {
     refreshToken = Self.refreshToken(object["refresh_token"])
     origin = object["origin"]?.stringValue
     source = object["source"]?.stringValue
+    client = object["client"]?.stringValue
   }
 
   /// The refresh token in a member; `nil` for an empty text, which some servers send if they issue none.
@@ -56,6 +59,7 @@ struct StoredTokens: Sendable, Hashable {
     object["refresh_token"] = refreshToken.map { .string($0.reveal()) }
     object["origin"] = origin.map { .string($0) }
     object["source"] = source.map { .string($0) }
+    object["client"] = client.map { .string($0) }
     return .object(object)
   }
 }

@@ -85,7 +85,7 @@ import Testing
 
   @Test(arguments: ["", "grant: refresh-token, refresh_token: \"${env:REFRESH}\", "])
   func `entries with one file have tokens of their own`(_ grant: String) async throws {
-    let server = TokenServer(.token(), accepts: { _, _ in true })
+    let server = TokenServer(.token(refreshToken: "rotated"), accepts: { _, _ in true })
     func options(_ client: String) -> String {
       "oauth2: { token_url: \"\(TokenServer.url)\", client_id: \(client), \(grant)"
         + "store: \"${env:DIR}/token.json\" }"
@@ -97,6 +97,7 @@ import Testing
     try await Bench.with(chain, setup: setup) { bench in
       #expect(await bench.run().error == nil)
       #expect(await server.forms.map { $0["client_id"] } == ["other", "own"])
+      #expect(await !server.forms.contains { $0["refresh_token"] == "rotated" })
       #expect(await server.tokens == ["token-2"])
     }
   }
