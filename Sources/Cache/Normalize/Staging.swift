@@ -4,25 +4,30 @@
 /// small direct-mapped table of hashes, even after it was written to the store during the response.
 struct Staging: ~Copyable {
   private(set) var table = RecordTable()
-  private(set) var spare: RecordTable?
+  private var spare: RecordTable?
   /// Records whose text contains a ``TentativeNull``.
-  private(set) var tentative: Set<Int> = []
+  private var tentative: Set<Int> = []
   /// Whether other records may contain one, because it was in a text that was staged later.
-  private(set) var hasUnplacedNulls = false
+  private var hasUnplacedNulls = false
   let segmentSeed: UInt64
   /// When the response was received, in seconds since 1970.
   let received: UInt32
-  private(set) var scratch = ByteStack(capacity: 256)
+  private var scratch = ByteStack(capacity: 256)
   /// For each key, a hash of a record's key and latest text. The same text again changes nothing,
   /// so it is skipped without accessing the record, in memory or written.
-  private(set) var recent: UnsafeMutablePointer<UInt64>?
+  private var recent: UnsafeMutablePointer<UInt64>?
   /// The size of the table, minus 1.
-  private(set) var recentMask: UInt64 = 0
+  private var recentMask: UInt64 = 0
   /// The number of records before memory is allocated for a small table.
   private static let smallPatience = 256
   /// The number of records before the large table replaces the small one.
   private static let largePatience = 1 << 13
-  private(set) var stagedCount = 0
+  private var stagedCount = 0
+
+  init(segmentSeed: UInt64, received: UInt32) {
+    self.segmentSeed = segmentSeed
+    self.received = received
+  }
 
   deinit { recent?.deallocate() }
 
