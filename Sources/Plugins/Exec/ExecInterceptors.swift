@@ -340,7 +340,7 @@ extension ExecCaller {
       else {
         throw failure(
           "the program's field \"\(field.key.prefix(60))\" cannot be sent: a name has letters, "
-            + "digits and hyphens, a value is one line of text, and the body sets its own fields",
+            + "digits and hyphens, a value is one line of text, and some follow from the body that is sent",
           context: context, delivery: delivery)
       }
       fields[name] = value

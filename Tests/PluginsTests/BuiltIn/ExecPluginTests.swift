@@ -421,11 +421,11 @@ import Testing
       ("http", #"\"action\":\"continue\",\"remove\":[1]"#, "of type number in `remove`"),
       (
         "graphql", #"\"action\":\"continue\",\"headers\":{\"Content-Length\":\"3\"}"#,
-        "the body sets its own fields"
+        "some follow from the body that is sent"
       ),
       (
         "http", #"\"action\":\"continue\",\"headers\":{\"transfer-encoding\":\"chunked\"}"#,
-        "the body sets its own fields"
+        "some follow from the body that is sent"
       ),
     ] as [(String, String, String)])
   func `an answer with members of other types, too many fields or a member twice is an error`(
