@@ -115,7 +115,9 @@ extension Pipeline {
     guard let endpoint else { return ["no endpoint"] }
     let builder = HTTPRequestBuilder(endpoint: endpoint)
     let message: HTTPRequestMessage
-    do throws(ChainError) { message = try builder.message(for: request) } catch {
+    do throws(ChainError) {
+      message = try builder.message(for: request)
+    } catch {
       return ["not sent: \(error.message)"]
     }
     let members = builder.members(of: request).keys.joined(separator: ", ")
