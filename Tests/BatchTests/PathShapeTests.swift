@@ -6,7 +6,7 @@ import Testing
 @testable import GQLRunBatch
 
 /// Columns, records and every other path into a result fit what the document selects.
-@Suite("Paths into results")
+@Suite("Paths into results", .timeLimit(.minutes(10)))
 struct PathShapeTests {
   private let location: Place
 
