@@ -145,6 +145,11 @@ extension SocketHandler {
   /// The connection is not read meanwhile, and a pong that is not read is not late.
   private func hasStoppedReading() -> Bool {
     guard let channel, !channel.isWritable else { return false }
+    // A server that writes while nobody reads may not read, either.
+    guard !waitsForReaders else {
+      sent = -1
+      return false
+    }
     let last = sent
     sent = written - ((try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0)
     return sent <= last
@@ -305,11 +310,15 @@ extension SocketHandler {
     context.fireChannelWritabilityChanged()
   }
 
+  /// Whether too many results wait for their readers.
+  private var waitsForReaders: Bool {
+    flow.mayPause && operations.values.contains { $0.isFull }
+  }
+
   /// Stops reading while results wait for their readers, or answers for the server.
   func adjustReading() {
     guard let channel, !hasEnded else { return }
-    let isFull = flow.mayPause && operations.values.contains { $0.isFull }
-    let pauses = isFull || !channel.isWritable
+    let pauses = waitsForReaders || !channel.isWritable
     guard pauses != isPaused else { return }
     isPaused = pauses
     flow.isPaused = pauses
