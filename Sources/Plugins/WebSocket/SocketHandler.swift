@@ -145,7 +145,7 @@ extension SocketHandler {
   /// The connection is not read meanwhile, and a pong that is not read is not late.
   private func hasStoppedReading() -> Bool {
     guard let channel, !channel.isWritable else { return false }
-    // A server that writes while nobody reads may not read, either.
+    // A server whose results are not read may read nothing, because it waits until it can write.
     guard !waitsForReaders else {
       sent = -1
       return false
